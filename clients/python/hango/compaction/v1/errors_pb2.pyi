@@ -1,0 +1,42 @@
+from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
+from google.protobuf import descriptor as _descriptor
+from typing import ClassVar as _ClassVar
+
+DESCRIPTOR: _descriptor.FileDescriptor
+
+class ErrorReason(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    ERROR_REASON_UNSPECIFIED: _ClassVar[ErrorReason]
+    ERROR_REASON_MALFORMED_PAYLOAD: _ClassVar[ErrorReason]
+    ERROR_REASON_EMPTY_CONVERSATION: _ClassVar[ErrorReason]
+    ERROR_REASON_UNMATCHED_TOOL_USE: _ClassVar[ErrorReason]
+    ERROR_REASON_UNMATCHED_TOOL_RESULT: _ClassVar[ErrorReason]
+    ERROR_REASON_DUPLICATE_TOOL_RESULT: _ClassVar[ErrorReason]
+    ERROR_REASON_POLICY_OUT_OF_RANGE: _ClassVar[ErrorReason]
+    ERROR_REASON_INVALID_SESSION_ID: _ClassVar[ErrorReason]
+    ERROR_REASON_WINDOW_TOO_SMALL: _ClassVar[ErrorReason]
+    ERROR_REASON_PROVIDER_UNAVAILABLE: _ClassVar[ErrorReason]
+    ERROR_REASON_PROVIDER_TIMEOUT: _ClassVar[ErrorReason]
+    ERROR_REASON_PROVIDER_RATE_LIMITED: _ClassVar[ErrorReason]
+    ERROR_REASON_SUMMARY_REJECTED: _ClassVar[ErrorReason]
+    ERROR_REASON_OVERLOADED: _ClassVar[ErrorReason]
+    ERROR_REASON_REQUEST_TOO_LARGE: _ClassVar[ErrorReason]
+    ERROR_REASON_UNAUTHENTICATED: _ClassVar[ErrorReason]
+    ERROR_REASON_FIELD_NOT_SUPPORTED: _ClassVar[ErrorReason]
+ERROR_REASON_UNSPECIFIED: ErrorReason
+ERROR_REASON_MALFORMED_PAYLOAD: ErrorReason
+ERROR_REASON_EMPTY_CONVERSATION: ErrorReason
+ERROR_REASON_UNMATCHED_TOOL_USE: ErrorReason
+ERROR_REASON_UNMATCHED_TOOL_RESULT: ErrorReason
+ERROR_REASON_DUPLICATE_TOOL_RESULT: ErrorReason
+ERROR_REASON_POLICY_OUT_OF_RANGE: ErrorReason
+ERROR_REASON_INVALID_SESSION_ID: ErrorReason
+ERROR_REASON_WINDOW_TOO_SMALL: ErrorReason
+ERROR_REASON_PROVIDER_UNAVAILABLE: ErrorReason
+ERROR_REASON_PROVIDER_TIMEOUT: ErrorReason
+ERROR_REASON_PROVIDER_RATE_LIMITED: ErrorReason
+ERROR_REASON_SUMMARY_REJECTED: ErrorReason
+ERROR_REASON_OVERLOADED: ErrorReason
+ERROR_REASON_REQUEST_TOO_LARGE: ErrorReason
+ERROR_REASON_UNAUTHENTICATED: ErrorReason
+ERROR_REASON_FIELD_NOT_SUPPORTED: ErrorReason

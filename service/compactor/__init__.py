@@ -1,0 +1,1 @@
+"""The service that honours the contract hango.compaction.v1."""

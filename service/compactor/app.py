@@ -1,0 +1,513 @@
+"""The three use cases: the pure decision, the effects it asks for, and what is done when an effect fails.
+
+The only awaits of a Compact call are here: a provider's count where it can change the decision, and the append to the
+history. Neither can fail the call: a count falls back to the estimate, a history that cannot be written is handed back.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from hashlib import blake2b
+
+from compactor.core import breakpoints, edits, extractive, pipeline, transcript
+from compactor.core.measure import Counting, heuristic, request_base, simple
+from compactor.core.plan import Fits, Means, Plan, Question, Scale
+from compactor.core.retained import last_words, retain
+from compactor.core.view import View, pieces, prefix_digest, without_marks
+from compactor.errors import InvalidSessionId
+from compactor.formats.reading import ReaderOf
+from compactor.memo import Memo
+from compactor.model import (
+    ArrayName,
+    Breakpoint,
+    Compaction,
+    CountSource,
+    Dialect,
+    Edit,
+    Format,
+    HistoryStatus,
+    Notice,
+    NoticeCode,
+    Outcome,
+    Reason,
+    Request,
+    Retained,
+)
+from compactor.policy import HistoryMode, Policy, Settings, TokenCounter, resolve
+from compactor.ports import CountFailed, HistoryStore
+from compactor.ports import TokenCounter as CounterPort
+from compactor.profiles import BUILT_IN, Profile, profile_of
+from compactor.reader import Facts, digest
+
+log = logging.getLogger("compactor")
+
+_PROVIDER_COUNTERS = (TokenCounter.AUTO, TokenCounter.PROVIDER)
+_SESSION_ID = re.compile(r"[A-Za-z0-9_:-][A-Za-z0-9._:-]{0,127}")
+DOUBTFUL_FROM, DOUBTFUL_TO = 0.85, 1.10
+"""The shares of the trigger between which the estimate may be on the wrong side of it (measured, docs/decisions)."""
+
+Tokenizer = Callable[[str, Format], Counting | None]
+
+
+@dataclass(frozen=True, slots=True)
+class CompactCall:
+    """A Compact call, read from the wire."""
+
+    request: Request
+    dialect: Dialect
+    policy: Policy = field(default_factory=Policy)
+    record: Compaction | None = None
+    reason: Reason = Reason.UNSPECIFIED
+    session_id: str = ""
+    turn_id: str = ""
+    stable_system_count: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryResult:
+    """What became of the evicted originals; `markdown` is set when the caller has to write them."""
+
+    status: HistoryStatus
+    path: str = ""
+    markdown: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Explained:
+    """Where the boundary was wanted and taken, and why; all indexes are raw."""
+
+    wanted: int
+    taken: int
+    note: str
+    view: View
+
+
+@dataclass(frozen=True, slots=True)
+class CompactAnswer:
+    """What a Compact call comes to. `edits` turn the raw request into the result."""
+
+    edits: tuple[Edit, ...]
+    record: Compaction | None
+    outcome: Outcome
+    reason: Reason
+    before: int
+    after: int
+    source: CountSource
+    available: int
+    explained: Explained
+    evicted_count: int = 0
+    clipped_count: int = 0
+    history: HistoryResult | None = None
+    retained: Retained | None = None
+    placed: tuple[Breakpoint, ...] = ()
+    notices: tuple[Notice, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SummarizeAnswer:
+    """A summary and what code kept."""
+
+    summary: str
+    retained: Retained
+    notices: tuple[Notice, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CountAnswer:
+    """A count and where it was spent."""
+
+    tokens: int
+    source: CountSource
+    system: int
+    tools: int
+    messages: int
+    media: int
+    settings: Settings
+    margin: float
+    notices: tuple[Notice, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Count:
+    """How a call counts: the local way, how far it is from the provider's number, and what went other than planned."""
+
+    counting: Counting
+    source: CountSource
+    scale: Scale = Scale()
+    margin: float = 1.0
+    notices: tuple[Notice, ...] = ()
+
+
+class Compactor:
+    """The use cases over their ports. `facts` is shared by all calls of a process."""
+
+    def __init__(
+        self,
+        *,
+        history: HistoryStore,
+        facts: Facts,
+        profiles: Mapping[str, Profile] = BUILT_IN,
+        tokenizer: Tokenizer = lambda model, format: None,  # noqa: ARG005
+        counter: CounterPort | None = None,
+        count_timeout_seconds: float = 1.0,
+    ) -> None:
+        self._history = history
+        self._facts = facts
+        self._profiles = profiles
+        self._tokenizer = tokenizer
+        self._counter = counter
+        self._count_timeout_seconds = count_timeout_seconds
+        self._unknown: set[str] = set()
+        self._counts: Memo[int] = Memo(COUNT_MEMO_BYTES, lambda number: 200)  # noqa: ARG005
+
+    def readers(self, policy: Policy, format: Format) -> ReaderOf:
+        """Chooses, by model, the reader that counts as a policy says."""
+        return lambda model: self._facts.reader(self._counting(policy, model, format)[0])
+
+    async def compact(self, call: CompactCall) -> CompactAnswer:
+        """A request that fits, and the record that reproduces it."""
+        settings = self._settings(call.policy, call.request)
+        _check_session(call, settings)
+        question, count = await self._question(call, settings)
+        decision = pipeline.prepare(question)
+        match decision:
+            case Fits():
+                answer = self._fitting(call, question, count, decision)
+            case Plan():
+                answer = await self._evicting(call, question, count, decision)
+        if answer.outcome not in (Outcome.UNCHANGED, Outcome.REUSED):
+            _log_compaction(call, answer)
+        return answer
+
+    async def summarize(
+        self, request: Request, dialect: Dialect, policy: Policy, previous_summary: str = ""
+    ) -> SummarizeAnswer:
+        """A summary of the given messages, by code alone. Never fails."""
+        settings = self._settings(policy, request)
+        counting, _ = self._counting(policy, request.model, request.format)
+        indexes = range(request.leading, len(request.messages))
+        harvest = self._facts.harvester(dialect)
+        harvests = [harvest(request.raw(index)) for index in indexes]
+        retained = retain(harvests)
+        text, dropped = extractive.extract(
+            retained,
+            max_tokens=settings.summary_max_tokens + settings.retained_max_tokens,
+            count=counting.text,
+            last_words=last_words(harvests),
+            previous=previous_summary,
+        )
+        return SummarizeAnswer(text, replace(retained, dropped=dropped), _summary_notices(dropped))
+
+    async def count_tokens(self, request: Request, policy: Policy) -> CountAnswer:
+        """The input tokens of the whole request and where they are spent."""
+        settings = self._settings(policy, request)
+        count = await self._whole_count(request, policy, settings)
+        base = request_base(count.counting, 0)
+        tools = request_base(count.counting, len(request.tools)) - base + sum(tool.tokens for tool in request.tools)
+        prompt = sum(message.tokens for message in request.messages[: request.leading])
+        system = base + prompt + sum(block.tokens for block in request.system)
+        media = sum(message.media_tokens for message in request.messages)
+        messages = sum(message.tokens for message in request.messages) - prompt - media
+        total = count.scale.up(system + tools + messages + media)
+        spent = [count.scale.up(part) for part in (tools, media, messages)]
+        return CountAnswer(
+            tokens=total,
+            source=count.source,
+            system=total - sum(spent),
+            tools=spent[0],
+            messages=spent[2],
+            media=spent[1],
+            settings=settings,
+            margin=count.margin,
+            notices=(*_model_notices(settings), *count.notices),
+        )
+
+    async def _evicting(self, call: CompactCall, question: Question, count: _Count, plan: Plan) -> CompactAnswer:
+        """The effects of a plan, in their order: the originals are kept before anything is made of them."""
+        history = await self._keep(call, question, plan)
+        summary, retained, notices = self._summary(question, plan)
+        result, broken = pipeline.finish(question, plan, summary, history.path)
+        if broken:
+            log.error("a result broke rules of its provider and was not used: %s", ",".join(sorted({v.rule for v in broken})))
+            decision = pipeline.truncate(question)
+            invalid = Notice(NoticeCode.OUTPUT_INVALID, "a compaction broke a rule of its provider and was not used")
+            if isinstance(decision, Fits):
+                return self._fitting(call, question, count, decision, (invalid,))
+            plan = decision
+            history = await self._keep(call, question, plan)
+            summary, retained, notices = self._summary(question, plan)
+            result, broken = pipeline.finish(question, plan, summary, history.path)
+            notices = (invalid, *notices)
+        if history.status is HistoryStatus.FAILED:
+            failed = Notice(NoticeCode.HISTORY_FAILED, "the evicted originals could not be stored and are handed back")
+            notices = (*notices, failed)
+        explained = Explained(plan.wanted, plan.shape.first_kept, plan.boundary_note, result.view)
+        return self._answer(
+            call,
+            question,
+            count,
+            result.view,
+            CompactAnswer(
+                edits=(),
+                record=result.record,
+                outcome=plan.outcome,
+                reason=plan.reason,
+                before=plan.before,
+                after=result.after,
+                source=count.source,
+                available=0,
+                explained=explained,
+                evicted_count=plan.evicted_count,
+                clipped_count=plan.clipped_values,
+                history=history,
+                retained=retained,
+                notices=(*result.notices, *notices),
+            ),
+        )
+
+    def _fitting(
+        self, call: CompactCall, question: Question, count: _Count, fits: Fits, notices: Sequence[Notice] = ()
+    ) -> CompactAnswer:
+        kept = fits.record.first_kept_index if fits.record else 0
+        explained = Explained(kept, kept, "nothing was evicted by this call", fits.view)
+        return self._answer(
+            call,
+            question,
+            count,
+            fits.view,
+            CompactAnswer(
+                edits=(),
+                record=fits.record,
+                outcome=fits.outcome,
+                reason=fits.reason,
+                before=fits.before,
+                after=question.total(fits.view),
+                source=count.source,
+                available=0,
+                explained=explained,
+                clipped_count=fits.clipped_values,
+                notices=(*notices, *fits.notices),
+            ),
+        )
+
+    def _answer(
+        self, call: CompactCall, question: Question, count: _Count, view: View, answer: CompactAnswer
+    ) -> CompactAnswer:
+        """The answer with breakpoints placed and the edits that make it."""
+        marked = breakpoints.mark(
+            call.request, view, question.settings, call.stable_system_count, question.base_tokens, call.dialect
+        )
+        if marked.summary is not None and view.summary_at is not None:
+            view = replace(view, literals={**view.literals, view.summary_at: marked.summary})
+        made = [marked.system] if marked.system is not None else []
+        made += _message_edits(call.request, view)
+        notices = [*_model_notices(question.settings), *count.notices, *answer.notices]
+        if marked.is_exhausted:
+            notices.append(Notice(NoticeCode.BREAKPOINTS_EXHAUSTED, "the caller's own breakpoints leave no room for ours"))
+        return replace(
+            answer,
+            edits=tuple(made),
+            available=question.settings.budget - answer.after,
+            placed=marked.placed,
+            notices=tuple(dict.fromkeys(notices)),
+        )
+
+    def _summary(self, question: Question, plan: Plan) -> tuple[str, Retained, tuple[Notice, ...]]:
+        """The summary that needs no model, over everything that is evicted, from the raw log."""
+        request, means = question.request, question.means
+        evicted = range(request.leading, plan.shape.first_kept)
+        harvests = [means.harvest(request.raw(index)) for index in evicted]
+        retained = retain(harvests)
+        if plan.request_text:
+            requests = tuple(text for text in retained.requests if text not in plan.request_text)
+            retained = replace(retained, requests=requests)
+        text, dropped = extractive.extract(
+            retained,
+            max_tokens=plan.summary_tokens,
+            count=means.count,
+            last_words=last_words(harvests),
+        )
+        notices = _summary_notices(dropped)
+        if plan.outcome is Outcome.TRUNCATED:
+            notices = tuple(notice for notice in notices if notice.code is not NoticeCode.SUMMARY_EXTRACTIVE)
+        return text, replace(retained, dropped=dropped), notices
+
+    async def _keep(self, call: CompactCall, question: Question, plan: Plan) -> HistoryResult:
+        """The evicted originals go where the policy says, unclipped."""
+        mode = question.settings.history_mode
+        if mode is HistoryMode.OFF:
+            return HistoryResult(HistoryStatus.SKIPPED)
+        segment = _segment(call, question, plan)
+        if mode is HistoryMode.RETURN:
+            return HistoryResult(HistoryStatus.RETURNED, markdown=transcript.whole(segment))
+        try:
+            return HistoryResult(HistoryStatus.STORED, await self._history.append(call.session_id, segment))
+        except transcript.HistoryError as error:
+            log.warning("history of session %s could not be written: %s", call.session_id, error)
+            return HistoryResult(HistoryStatus.FAILED, markdown=transcript.whole(segment))
+
+    async def _question(self, call: CompactCall, settings: Settings) -> tuple[Question, _Count]:
+        counting, notices = self._counting(call.policy, call.request.model, call.request.format)
+        count = _Count(counting, counting.source, margin=counting.margin, notices=notices)
+        reader = self._facts.reader(counting)
+        dialect = call.dialect
+        tools = request_base(counting, len(call.request.tools)) + sum(tool.tokens for tool in call.request.tools)
+        question = Question(
+            request=call.request,
+            settings=settings,
+            means=Means(
+                dialect=dialect,
+                read=lambda raw: reader.message(raw, dialect.read),
+                harvest=self._facts.harvester(dialect),
+                count=counting.text,
+            ),
+            base_tokens=tools,
+            reason=Reason.UNSPECIFIED if call.reason is Reason.THRESHOLD else call.reason,
+            record=call.record,
+            turn_id=call.turn_id,
+            stable_system_count=call.stable_system_count,
+        )
+        count = await self._provider_scale(question, count)
+        return replace(question, scale=count.scale), count
+
+    async def _provider_scale(self, question: Question, count: _Count) -> _Count:
+        """The count with the provider's number for the view, where it was asked for or can change the decision (R5)."""
+        settings = question.settings
+        if settings.characters_per_token is not None or settings.token_counter not in _PROVIDER_COUNTERS:
+            return count
+        view = pipeline.view_of(question)
+        estimate = question.total(view)
+        if settings.token_counter is TokenCounter.AUTO:
+            low, high = DOUBTFUL_FROM * settings.trigger, DOUBTFUL_TO * settings.trigger
+            if self._counter is None or count.source is CountSource.TOKENIZER or not low <= estimate <= high:
+                return count
+        body = edits.applied(question.request, _message_edits(question.request, view))
+        return await self._provider_count(question.request, body, estimate, count)
+
+    async def _whole_count(self, request: Request, policy: Policy, settings: Settings) -> _Count:
+        """The best number for a raw request."""
+        counting, notices = self._counting(policy, request.model, request.format)
+        count = _Count(counting, counting.source, margin=counting.margin, notices=notices)
+        if settings.characters_per_token is not None or settings.token_counter is not TokenCounter.PROVIDER:
+            return count
+        estimate = request_base(counting, len(request.tools)) + sum(message.tokens for message in request.messages)
+        estimate += sum(element.tokens for element in (*request.system, *request.tools))
+        return await self._provider_count(request, request.body, estimate, count)
+
+    async def _provider_count(self, request: Request, body: bytes, estimate: int, count: _Count) -> _Count:
+        """The count scaled to the provider's number; the count as it is, and a notice, where there is none to be had."""
+        key = digest(body)
+        number = self._counts.recall(key)
+        try:
+            if number is None and self._counter is None:
+                raise CountFailed("no provider is configured for counting")
+            if number is None and self._counter is not None:
+                number = await self._counter.count(request, body, self._count_timeout_seconds)
+                self._counts.keep(key, number)
+        except CountFailed as error:
+            notice = Notice(NoticeCode.COUNT_FELL_BACK, f"the provider did not count: {error}")
+            return replace(count, notices=(*count.notices, notice))
+        if not number:
+            return count
+        return replace(count, source=CountSource.PROVIDER, scale=Scale(number, max(1, estimate)), margin=1.0)
+
+    def _counting(self, policy: Policy, model: str, format: Format) -> tuple[Counting, tuple[Notice, ...]]:
+        """The local way of counting that a policy chooses for a model."""
+        if policy.characters_per_token is not None and policy.characters_per_token > 0:
+            return simple(policy.characters_per_token, model, format), ()
+        wanted = policy.token_counter or TokenCounter.AUTO
+        if wanted is TokenCounter.HEURISTIC:
+            return heuristic(model, format), ()
+        exact = self._tokenizer(model, format)
+        if exact is not None:
+            return exact, ()
+        if wanted is TokenCounter.TOKENIZER:
+            notice = Notice(NoticeCode.COUNT_FELL_BACK, "the model has no public tokenizer; the heuristic counted")
+            return heuristic(model, format), (notice,)
+        return heuristic(model, format), ()
+
+    def _settings(self, policy: Policy, request: Request) -> Settings:
+        profile = profile_of(request.model, self._profiles)
+        settings = resolve(policy, profile, request.max_output_tokens)
+        if not settings.knows_model and request.model not in self._unknown and len(self._unknown) < MOST_UNKNOWN:
+            self._unknown.add(request.model)
+            log.warning("unknown model %.80r: the documented fallback applies", request.model)
+        return settings
+
+
+COUNT_MEMO_BYTES = 1_000_000
+"""What the remembered counts of providers may take."""
+
+MOST_UNKNOWN = 1_000
+"""Names of unknown models that are remembered so as to be logged once."""
+
+
+def _model_notices(settings: Settings) -> tuple[Notice, ...]:
+    if settings.knows_model:
+        return ()
+    detail = f"no profile knows the model; window {settings.window}, trigger {settings.trigger}"
+    return (Notice(NoticeCode.UNKNOWN_MODEL, detail),)
+
+
+def _summary_notices(dropped: Sequence[str]) -> tuple[Notice, ...]:
+    notices = [Notice(NoticeCode.SUMMARY_EXTRACTIVE, "the summary was written by code, not by a model")]
+    if dropped:
+        detail = f"retained state over its budget was left out: {', '.join(dropped)}"
+        notices.append(Notice(NoticeCode.RETAINED_OVER_BUDGET, detail))
+    return tuple(notices)
+
+
+def _check_session(call: CompactCall, settings: Settings) -> None:
+    if settings.history_mode is HistoryMode.OFF and not call.session_id:
+        return
+    if not _SESSION_ID.fullmatch(call.session_id):
+        raise InvalidSessionId(
+            "session_id has to be 1 to 128 of A-Z a-z 0-9 . _ : - and must not start with a dot",
+            length=len(call.session_id),
+        )
+
+
+def _message_edits(request: Request, view: View) -> list[Edit]:
+    """The edit that makes the messages of a view; none where they are the raw ones."""
+    found = pieces(view)
+    return [] if edits.is_identity(found, len(request.messages)) else [Edit(ArrayName.MESSAGES, found)]
+
+
+def _segment(call: CompactCall, question: Question, plan: Plan) -> transcript.Segment:
+    request, stop = call.request, plan.shape.first_kept
+    record = question.record
+
+    def content_digest(index: int) -> bytes:
+        return blake2b(without_marks(request.raw(index)), digest_size=transcript.DIGEST_BYTES).digest()
+
+    return transcript.Segment(
+        sequence=(record.sequence if record else 0) + 1,
+        reason=plan.reason,
+        start=plan.evicted_from,
+        stop=stop,
+        prefix_before=prefix_digest(request, plan.evicted_from),
+        prefix=prefix_digest(request, stop),
+        digest=content_digest,
+        render=lambda indexes: transcript.markdown(
+            (index, call.dialect.read(request.raw(index))) for index in indexes
+        ),
+        leading=request.leading,
+    )
+
+
+def _log_compaction(call: CompactCall, answer: CompactAnswer) -> None:
+    path = answer.history.path if answer.history else ""
+    log.info(
+        "compacted session=%s reason=%s outcome=%s tokens_before=%d tokens_after=%d evicted=%d clipped=%d path=%s",
+        call.session_id,
+        answer.reason,
+        answer.outcome,
+        answer.before,
+        answer.after,
+        answer.evicted_count,
+        answer.clipped_count,
+        path,
+    )

@@ -1,0 +1,75 @@
+"""A shape laid over the raw log: the same code makes a new result and replays an old record (rules R1, R2)."""
+
+from __future__ import annotations
+
+from compactor.core import clip, validate
+from compactor.core.plan import Question, Shape
+from compactor.core.view import View, prefix_digest, repaired, stripped, tail
+from compactor.model import Compaction
+from compactor.policy import Repair
+
+
+def arranged(question: Question, shape: Shape) -> View:
+    """What the model sees of the raw log under a shape."""
+    request, means = question.request, question.means
+    summary = means.dialect.user_message(shape.summary) if shape.summary else None
+    view = tail(request, shape.first_kept, summary, means.read)
+    if shape.repairs and validate.violations(request.format, view.messages):
+        view = repaired(view, request, means.dialect, means.read)
+    if shape.clipped_before:
+        view, _ = clip.clipped(
+            view, request, shape.clipped_before, shape.clip_max_tokens, shape.unclipped_tools, means.dialect, means.read
+        )
+    if shape.stripped_before:
+        view, _ = stripped(view, request, shape.stripped_before, means.dialect, means.read)
+    return view
+
+
+def shape_of(question: Question) -> Shape | None:
+    """The shape that the question's record stands for; None where the record is stale: the log is not the one that it
+    was made from."""
+    record, request = question.record, question.request
+    repairs = question.settings.repair is Repair.SYNTHESIZE
+    if record is None:
+        return Shape(repairs=repairs)
+    count, lead = len(request.messages), request.leading
+    if record.sequence < 1 or max(record.clipped_before_index, record.stripped_before_index) > count:
+        return None
+    if not 0 <= record.first_kept_index < count or min(record.clipped_before_index, record.stripped_before_index) < 0:
+        return None
+    if bool(record.summary) != (record.first_kept_index > lead):
+        return None
+    if record.prefix_digest != prefix_digest(request, record.first_kept_index):
+        return None
+    return Shape(
+        first_kept=record.first_kept_index,
+        summary=record.summary,
+        clipped_before=record.clipped_before_index,
+        clip_max_tokens=record.clip_max_tokens,
+        unclipped_tools=record.unclipped_tools,
+        stripped_before=record.stripped_before_index,
+        repairs=repairs or record.repair == Repair.SYNTHESIZE,
+    )
+
+
+def record_of(
+    question: Question, shape: Shape, *, before: int, after: int, reason: str, history_path: str
+) -> Compaction:
+    """The record of a shape: the one before it counted on by one."""
+    old = question.record
+    return Compaction(
+        sequence=(old.sequence if old else 0) + 1,
+        turn_id=question.turn_id,
+        reason=type(question.reason)(reason),
+        summary=shape.summary,
+        first_kept_index=shape.first_kept,
+        clipped_before_index=shape.clipped_before,
+        clip_max_tokens=shape.clip_max_tokens if shape.clipped_before else 0,
+        unclipped_tools=shape.unclipped_tools if shape.clipped_before else (),
+        stripped_before_index=shape.stripped_before,
+        repair=Repair.SYNTHESIZE if shape.repairs else Repair.REJECT,
+        history_path=history_path or (old.history_path if old else ""),
+        prefix_digest=prefix_digest(question.request, shape.first_kept),
+        original_input_tokens=before,
+        compacted_input_tokens=after,
+    )

@@ -1,0 +1,192 @@
+"""What code keeps of the messages that are left out (rule R18): found message by message, combined in one pass.
+
+`harvest` is a pure function of one message, so that its result can be kept by the message's hash and each message is
+read once in the life of a session; `retain` combines what was harvested, oldest first, and reads no text. What is kept
+comes from the raw log each time: it does not drift, however many compactions there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from compactor.core.retained import arguments as args
+from compactor.core.retained import files, identifiers, instructions, outcomes, plan, questions, requests, wording
+from compactor.core.retained.identifiers import Sighting
+from compactor.core.retained.outcomes import Answer, Use
+from compactor.core.retained.plan import Step
+from compactor.model import Content, Kind, Part, Retained, Role
+
+__all__ = ["Harvest", "harvest", "last_words", "retain"]
+
+LONGEST_WORDS = 1_600
+_SILENT_TOOLS = ("think", "tasklist", "todoread")
+_ASKING_TOOLS = ("question", "clarif", "ask_user", "askuser")
+
+
+class Harvest(NamedTuple):
+    """What the extractors find in one message.
+
+    `request` is what a person asks in it, `looks_like_output` that it may be a tool's output all the same. `questions`
+    are those asked in it; `concludes` says that the assistant speaks and calls no tool, which answers the user.
+    """
+
+    instructions: tuple[str, ...] = ()
+    request: str = ""
+    looks_like_output: bool = False
+    identifiers: tuple[Sighting, ...] = ()
+    uses: tuple[Use, ...] = ()
+    answers: tuple[Answer, ...] = ()
+    steps: tuple[Step, ...] = ()
+    questions: tuple[str, ...] = ()
+    words: str = ""
+    concludes: bool = False
+
+
+NOTHING = Harvest()
+
+
+def harvest(content: Content) -> Harvest:
+    """Everything that the extractors find in one message."""
+    match content.role:
+        case Role.USER | Role.TOOL:
+            return _from_user(content.parts)
+        case Role.ASSISTANT:
+            return _from_assistant(content.parts)
+        case _:
+            return NOTHING
+
+
+def retain(harvests: Sequence[Harvest]) -> Retained:
+    """The state to keep of messages, given what each of them holds, oldest first."""
+    asked: list[str] = []
+    bound: list[str] = []
+    steps: list[Step] = []
+    from_user: tuple[str, ...] = ()
+    from_assistant: tuple[str, ...] = ()
+    for found in harvests:
+        if found.request and not (found.looks_like_output and asked):
+            asked.append(found.request)
+            bound += found.instructions
+            from_user, from_assistant = found.questions, ()
+        elif found.words:
+            from_assistant = found.questions
+            if found.concludes:
+                from_user = ()
+        if found.steps:
+            steps += found.steps
+    done, worked, waiting = outcomes.merge(
+        (found.uses, found.answers) for found in harvests if found.uses or found.answers
+    )
+    ledger = files.merge(worked)
+    return Retained(
+        instructions=instructions.merge(bound),
+        requests=requests.merge(asked),
+        identifiers=identifiers.merge(
+            (found.identifiers for found in harvests if found.identifiers),
+            (path for path, changed in ledger if changed),
+        ),
+        files=ledger,
+        tool_outcomes=outcomes.newest(done),
+        plan=plan.merge(steps),
+        open_questions=tuple(dict.fromkeys((*from_user, *from_assistant, *waiting[-1:]))),
+    )
+
+
+def last_words(harvests: Sequence[Harvest]) -> str:
+    """What the assistant said last, shortened; empty where it said nothing."""
+    return next((found.words for found in reversed(harvests) if found.words), "")
+
+
+def _from_user(parts: tuple[Part, ...]) -> Harvest:
+    found: dict[str, int] = {}
+    answers: list[Answer] = []
+    texts: list[str] = []
+    for part in parts:
+        if part.kind is Kind.TEXT:
+            texts.append(part.text)
+        elif part.kind is Kind.TOOL_RESULT or part.kind is Kind.SERVER_TOOL_RESULT:
+            answers.append(_answer(part, found))
+    said = wording.spoken("\n".join(texts) if len(texts) > 1 else texts[0]) if texts else ""
+    if not said:
+        return Harvest(answers=tuple(answers), identifiers=identifiers.sightings(found)) if answers else NOTHING
+    looks_like_output = requests.is_output(said)
+    weight = identifiers.IN_RESULT if looks_like_output or len(said) > identifiers.WINDOW else identifiers.IN_REQUEST
+    identifiers.scan(said, found, weight)
+    if not looks_like_output:
+        identifiers.scan_named(said, found, weight)
+    return Harvest(
+        instructions.find(said),
+        requests.find(said),
+        looks_like_output,
+        identifiers.sightings(found) if found else (),
+        answers=tuple(answers),
+        questions=questions.find(said),
+    )
+
+
+def _from_assistant(parts: tuple[Part, ...]) -> Harvest:
+    found: dict[str, int] = {}
+    uses: list[Use] = []
+    answers: list[Answer] = []
+    steps: list[Step] = []
+    texts: list[str] = []
+    for part in parts:
+        match part.kind:
+            case Kind.TEXT:
+                texts.append(part.text)
+            case Kind.TOOL_USE | Kind.SERVER_TOOL_USE:
+                given = args.read(part.text)
+                step = plan.from_call(part.name, given)
+                if step:
+                    steps.append(step)
+                uses.append(_use(part, given, found, silent=step is not None))
+            case Kind.TOOL_RESULT | Kind.SERVER_TOOL_RESULT:
+                answers.append(_answer(part, found))
+            case _:
+                pass
+    said = ("\n".join(texts) if len(texts) > 1 else texts[0]).strip() if texts else ""
+    if said:
+        identifiers.scan(said, found, identifiers.IN_WORDS)
+        identifiers.scan_named(said, found, identifiers.IN_WORDS)
+        step = plan.from_text(said)
+        if step:
+            steps.append(step)
+    return Harvest(
+        identifiers=identifiers.sightings(found),
+        uses=tuple(uses),
+        answers=tuple(answers),
+        steps=tuple(steps),
+        questions=questions.find(said),
+        words=wording.shorten(said, LONGEST_WORDS),
+        concludes=bool(said) and not uses,
+    )
+
+
+def _use(part: Part, given: dict[str, object], found: dict[str, int], *, silent: bool) -> Use:
+    if given:
+        for name, value in args.leaves(given):
+            identifiers.scan_argument(name, value, found, identifiers.IN_ARGUMENTS)
+    elif part.text:
+        identifiers.scan(part.text, found, identifiers.IN_ARGUMENTS)
+    name = part.name.lower()
+    return Use(
+        part.id,
+        part.name,
+        outcomes.request(given, part.text),
+        files.touched(part.name, given, part.text),
+        _question(given) if any(word in name for word in _ASKING_TOOLS) else "",
+        silent or name in _SILENT_TOOLS,
+    )
+
+
+def _question(given: dict[str, object]) -> str:
+    asked = (value for name, value in args.leaves(given) if name in ("question", "text", "prompt"))
+    return wording.one_line(next(asked, ""), questions.LONGEST_QUESTION)
+
+
+def _answer(part: Part, found: dict[str, int]) -> Answer:
+    text = wording.without_reminder(part.text)
+    outcome, failed = outcomes.answer(text, is_error=part.is_error)
+    identifiers.scan(text, found, identifiers.IN_FAILURE if failed else identifiers.IN_RESULT)
+    return Answer(part.id, outcome, failed, part.name)

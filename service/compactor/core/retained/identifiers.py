@@ -1,0 +1,233 @@
+"""Identifiers worth keeping: what a later message may have to name exactly and nobody can guess.
+
+Paths, URLs, ids, hashes, versions, amounts, dates, codes. One pattern goes over all text: it begins at a digit or a
+slash, so that prose costs a scan and no more, takes what follows, and what stands before is added by looking at the
+text backwards. What people and the assistant write, and short arguments, are also searched for names that have
+neither: constants, file names, addresses, words in backticks. A long text gives its head and its tail, where ids and
+results stand.
+
+Rank: where it was seen (arguments of tools count most, then the user's words, failures, the assistant's words, results),
+how often, and how lately.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from compactor.core.retained import wording
+
+MOST_IDENTIFIERS = 400
+MOST_IN_MESSAGE = 64
+LONGEST = 240
+LONGEST_SAID = 400
+WINDOW = 12_288
+WINDOW_NAMED = 8_192
+WINDOW_VALUE = 2_048  # what is written to files is found there
+
+IN_RESULT, IN_WORDS, IN_FAILURE, IN_REQUEST, IN_ARGUMENTS, CHANGED = 1, 2, 3, 4, 5, 6
+RECENCY = 6.0
+
+_LETTERS = "À-ɏЀ-ӿ"  # of alphabets whose words stand between blanks; others would run on into the prose
+_ANCHORED = re.compile(
+    rf"[0-9/](?:(?<=/)[\w.@~%{_LETTERS}-][\w./@+~%{_LETTERS}-]{{2,}}|(?<=[A-Za-z_.$-][0-9])[\w./-]+|(?<=[A-Z]-[0-9])"
+    r"|(?:[\w.,/-]|:(?=[0-9])){4,})",
+    re.ASCII,
+)
+_BEFORE = re.compile(rf"[\w.@~+${_LETTERS}-]{{0,80}}", re.ASCII)
+_URL = re.compile(r"://[^\s\"'`<>\\^{}|]{3,400}")
+_SCHEME = re.compile(r"[a-zA-Z+]{2,12}", re.ASCII)
+_WINDOWS_PATH = re.compile(r"[A-Za-z]:\\{1,2}[\w.-]{1,80}(?:\\{1,2}[\w.-][\w. -]{0,80})*")
+_NAME = re.compile(
+    r"[\w.+-]{1,64}@[\w-]{1,64}\.[\w.-]{2,64}|\b[A-Z][A-Z0-9]{0,40}_[A-Z0-9_]{1,80}\b"
+    r"|(?<![\w-])[\w-]{0,64}(?:\.[\w-]{1,64}){0,4}\.[a-z]{1,5}[0-9]?\b(?![\w(.])|[€£¥₩][0-9][0-9.,]{0,20}|[0-9][0-9.,]{0,20}[€£¥₩]"
+)
+_DULL_NUMBER = re.compile(
+    r"[0-9]{1,4}[-,.:/]*|[0-9]{1,6}[-,:/][0-9]{1,5}|[0-9]{1,2}:[0-9]{2}:[0-9]{2}.*|[0-9]+\.(?:[0-9]|[0-9]{3,})"
+    r"|[0-9.,]+(?:[A-Za-z]{1,4}|%)|0[xo][0-9a-f]{1,4}|[0-9]{1,3}-[a-z][a-z-]*|[0-9.]{1,4}[a-zA-Z_.]+|[0-9a-f]{6}"
+)
+_DULL_PATH = re.compile(r"/[A-Za-z0-9_-]{1,20}|/[a-z]{1,12}/|//.*|/dev/[a-z]+")
+_DULL_WORD = re.compile(
+    r"[a-zA-Z]{1,6}[0-9]{1,2}|(?:sha|SHA|md|MD|u?int|float|utf|UTF|base|aes|AES|rsa|RSA|amd|arm|ipv|iso|ISO|es|python"
+    r"|http|HTTP|oauth|x)-?[0-9]{1,5}(?:-[0-9]{1,2})?|[a-z]{1,12}/|[0-9a-f]{6}"
+)
+_DULL_STARTS = ("--", "application/", "image/", "text/", "audio/", "video/")
+_PAIR = re.compile(r"[A-Za-z]+/[A-Za-z]+")  # "and/or" as well as a short path
+_HEX = re.compile(r"[0-9a-f]{7,64}", re.ASCII)
+_WHOLE = re.compile(r"[\w./:@#~+%$=&?,-]+")
+_NAMES_A_NUMBER = re.compile(
+    r"(?:^|_|[a-z])(?:ids?|no|number|num|amount|price|total|port|account|pr|issue|order|code|zip|phone)$", re.I
+)
+_TELLS = re.compile(r"[0-9/.@:A-Z#-]")
+_EDGE = ".,:;!?-*_=+()[]{}\"'`"
+_LEFT_EDGE = ",:;!?*=+()[]{}\"'`"
+
+
+class Sighting(NamedTuple):
+    """An identifier as a message shows it, and how much the place where it stands says for it."""
+
+    text: str
+    weight: int
+
+
+def scan(text: str, found: dict[str, int], weight: int, *, window: int = WINDOW) -> None:
+    """Adds what stands in a text of any length to what was found, at the given weight."""
+    if len(text) > window:
+        text = wording.ends(text, window)
+    if "://" in text:
+        text = _take_urls(text, found, weight)
+    backwards = ""
+    for match in _ANCHORED.finditer(text):
+        start, stop = match.span()
+        if start:
+            if text[start - 1] in "/<":
+                continue
+            backwards = backwards or text[::-1]
+            before = _BEFORE.match(backwards, len(text) - start)
+            if before and before.end() > before.start():
+                start -= before.end() - before.start()
+                if start and text[start - 1] == "\\":  # the letter of an escape
+                    start += 1
+        token = text[start:stop].rstrip(_EDGE).lstrip(_LEFT_EDGE)
+        if token in found:
+            if weight > found[token]:
+                found[token] = weight
+        elif 3 < len(token) <= LONGEST and not _is_dull(token):
+            found[token] = weight
+
+
+def scan_named(text: str, found: dict[str, int], weight: int) -> None:
+    """Adds the names in a text that people write: constants, file names, addresses, amounts, words in backticks."""
+    if len(text) > WINDOW_NAMED:
+        text = wording.ends(text, WINDOW_NAMED)
+    if "`" in text:
+        for name in text.split("`")[1::2]:
+            if 3 < len(name) <= 120 and _is_name(name):
+                found.setdefault(name, weight)
+    if ":\\" in text:
+        for path in _WINDOWS_PATH.findall(text):
+            found.setdefault(path, weight)
+    ascii_only = text.isascii()
+    if ascii_only and "_" not in text and "@" not in text and text.count(".") <= text.count(". ") + text.endswith("."):
+        return
+    for word in text.split():
+        if "_" in word or "." in word[1:-1] or "@" in word or not (ascii_only or word.isascii()):
+            for name in _NAME.findall(word):
+                name = name.rstrip(_EDGE).lstrip(_LEFT_EDGE)
+                if len(name) > 3 and not _is_dull(name):
+                    found.setdefault(name, weight)
+
+
+def scan_argument(name: str, value: str, found: dict[str, int], weight: int) -> None:
+    """Adds an argument of a tool: as a whole where it looks like one identifier, else what stands in it.
+
+    A number is taken only where its name says that it names something; text that an edit replaces is left out.
+    """
+    if name.startswith("old_") or (value.isdigit() and not _NAMES_A_NUMBER.search(name)):
+        return
+    if len(value) <= LONGEST and _WHOLE.fullmatch(value):
+        token = value.rstrip(_EDGE).lstrip(_LEFT_EDGE)
+        if 3 < len(token) and not token.isalpha() and _TELLS.search(token) and not _is_dull(token):
+            found[token] = max(found.get(token, 0), weight)
+        return
+    if len(value) <= LONGEST_SAID:
+        scan(value, found, weight)
+        scan_named(value, found, weight)
+    else:
+        scan(value, found, IN_RESULT, window=WINDOW_VALUE)
+
+
+def sightings(found: dict[str, int]) -> tuple[Sighting, ...]:
+    """What one message shows; of very many those that weigh most, and of equal ones the first and the last."""
+    if len(found) > MOST_IN_MESSAGE:
+        names = sorted(found, key=lambda name: -found[name])
+        keep = set(names[: MOST_IN_MESSAGE // 2]) | set(names[-(MOST_IN_MESSAGE // 2) :])
+        found = {name: weight for name, weight in found.items() if name in keep}
+    return tuple(map(Sighting._make, found.items()))
+
+
+def merge(messages: Iterable[tuple[Sighting, ...]], changed: Iterable[str]) -> tuple[str, ...]:
+    """The identifiers of all messages, best first; `changed` are the paths of files that were changed."""
+    counts: dict[str, int] = {}
+    weights: dict[str, int] = {}
+    last: dict[str, int] = {}
+    at = 0
+    for seen in messages:
+        at += 1
+        for text, weight in seen:
+            counts[text] = counts.get(text, 0) + 1
+            if weight > weights.get(text, 0):
+                weights[text] = weight
+            last[text] = at
+    for path in changed:
+        if path in weights:
+            weights[path] = CHANGED
+
+    def rank(text: str) -> tuple[float, int, str]:
+        score = 2 * weights[text] + min(counts[text], 8) + RECENCY * last[text] / at + _kind(text)
+        return -score, -last[text], text
+
+    return tuple(sorted(counts, key=rank)[:MOST_IDENTIFIERS])
+
+
+def _take_urls(text: str, found: dict[str, int], weight: int) -> str:
+    """Adds the URLs of a text; returns it without them, so that their paths are not found again."""
+    kept: list[str] = []
+    position = 0
+    backwards = text[::-1]
+    for match in _URL.finditer(text):
+        start = match.start()
+        scheme = _SCHEME.match(backwards, len(text) - start)
+        if not scheme:
+            continue
+        begin = start - (scheme.end() - scheme.start())
+        if begin and text[begin - 1] == "\\":  # the letter of an escape
+            begin += 1
+        url = text[begin : match.end()]
+        if "(" not in url:
+            url = url.partition(")")[0]
+        url = url.partition("]")[0].rstrip(_EDGE)
+        if len(url) <= LONGEST:
+            found[url] = max(found.get(url, 0), weight)
+        kept.append(text[position:begin])
+        position = match.end()
+    return " ".join([*kept, text[position:]])
+
+
+def _is_dull(token: str) -> bool:
+    """Whether a token names nothing: short numbers, ranges, times, units, modes, tags, algorithms, elisions."""
+    if "..." in token or token.startswith(_DULL_STARTS):
+        return True
+    if token[0] in "0123456789":
+        return bool(_DULL_NUMBER.fullmatch(token))
+    if token[0] == "/":
+        return len(token) <= 22 and bool(_DULL_PATH.fullmatch(token))
+    return len(token) <= 16 and bool(_DULL_WORD.fullmatch(token))
+
+
+def _is_name(name: str) -> bool:
+    """Whether words in backticks name something: no sentence, no bare word."""
+    return (
+        not name.isalpha()
+        and "\n" not in name
+        and bool(_TELLS.search(name) or "_" in name)
+        and name.count(" ") <= 3
+        and not _is_dull(name)
+    )
+
+
+def _kind(text: str) -> float:
+    """What the look of an identifier says for it: an id cannot be guessed or found again, a plain number says little."""
+    if text[0] == "/" or "://" in text:
+        return 1.0
+    if _PAIR.fullmatch(text):
+        return -2.0
+    has_digit = any(map(str.isdigit, text))
+    if has_digit and _HEX.fullmatch(text.replace("-", "")) and not text.isdigit():
+        return 2.0
+    if has_digit and any(map(str.isupper, text)):
+        return 2.0
+    if text.replace(".", "").replace(",", "").isdigit():
+        return 0.0
+    return 1.0 if has_digit or "." in text or "/" in text or "_" in text else 0.5

@@ -1,0 +1,171 @@
+"""What the model sees: the raw log with a record replayed over it (rules R1, R2).
+
+A view is a list of positions. Each position is a raw message as it is, a raw message with new bytes (clipped, stripped,
+repaired), or a message of ours. Nothing here copies the messages that do not change.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from compactor.model import Dialect, Literal, Message, Piece, Raw, Request
+
+OURS = -1
+"""The origin of a message that the raw log does not have."""
+
+_MARK = re.compile(rb',?\s*"cache_control"\s*:\s*(?:null|\{[^{}]*\})(\s*,(?=\s*"))?')
+
+Read = Callable[[bytes], Message]
+"""Gives the facts of a message from its bytes."""
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """Messages as they would be sent.
+
+    `origins[i]` is the raw index of position i, `OURS` for a message of ours. `literals` holds the bytes of the
+    positions that are not raw messages as they are. `summary_at` is the position of the summary message.
+    """
+
+    messages: Sequence[Message]
+    origins: Sequence[int]
+    literals: Mapping[int, bytes] = field(default_factory=dict)
+    summary_at: int | None = None
+
+    @property
+    def tokens(self) -> int:
+        """Tokens of the messages alone."""
+        return sum([message.tokens for message in self.messages])
+
+    @property
+    def first(self) -> int:
+        """The position of the first message that may be evicted: after the prompt and the summary."""
+        return 0 if self.summary_at is None else self.summary_at + 1
+
+    def raw(self, request: Request, position: int) -> bytes:
+        """The bytes of one position."""
+        found = self.literals.get(position)
+        return request.raw(self.origins[position]) if found is None else found
+
+
+def whole(request: Request) -> View:
+    """The raw log as it is."""
+    return View(request.messages, range(len(request.messages)))
+
+
+def tail(request: Request, first_kept: int, summary: bytes | None, read: Read) -> View:
+    """The prompt, the summary message if there is one, and the raw messages from an index on."""
+    lead = request.leading
+    if summary is None and first_kept <= lead:
+        return whole(request)
+    ours = [] if summary is None else [read(summary)]
+    messages = [*request.messages[:lead], *ours, *request.messages[first_kept:]]
+    origins = [*range(lead), *([OURS] * len(ours)), *range(first_kept, len(request.messages))]
+    return View(messages, origins, {lead: summary} if summary is not None else {}, lead if ours else None)
+
+
+def rewritten(view: View, changes: Mapping[int, bytes], read: Read) -> View:
+    """The view with new bytes at some positions."""
+    if not changes:
+        return view
+    messages = list(view.messages)
+    for position, raw in changes.items():
+        messages[position] = read(raw)
+    return View(messages, view.origins, {**view.literals, **changes}, view.summary_at)
+
+
+def stripped(view: View, request: Request, before: int, dialect: Dialect, read: Read) -> tuple[View, bool]:
+    """The view without the reasoning of messages with a raw index under `before`, and whether there was any (R20)."""
+    changes = {
+        position: dialect.strip(view.raw(request, position))
+        for position, message in enumerate(view.messages)
+        if message.has_thinking and 0 <= view.origins[position] < before
+    }
+    return rewritten(view, changes, read), bool(changes)
+
+
+def repaired(view: View, request: Request, dialect: Dialect, read: Read) -> View:
+    """The view with its pairing mended by the dialect; the prompt and the summary are left out of it."""
+    first = max(view.first, request.leading)
+    raws = [view.raw(request, position) for position in range(first, len(view.messages))]
+    messages, origins = list(view.messages[:first]), list(view.origins[:first])
+    literals = {position: raw for position, raw in view.literals.items() if position < first}
+    for index, new in dialect.repair(raws):
+        position = first + index if index >= 0 else OURS
+        raw = new if new is not None else view.literals.get(position)
+        if raw is not None:
+            literals[len(messages)] = raw
+        messages.append(view.messages[position] if raw is None else read(raw))
+        origins.append(view.origins[position] if index >= 0 else OURS)
+    return View(messages, origins, literals, view.summary_at)
+
+
+def pieces(view: View) -> tuple[Piece, ...]:
+    """The view as runs of raw messages and new ones."""
+    found: list[Piece] = []
+    start = stop = 0
+    for position in _breaks(view):
+        literal = view.literals.get(position)
+        start, stop = view.origins[position], view.origins[position]
+        if literal is not None:
+            found.append(Literal(literal))
+            continue
+        stop = _run_end(view, position)
+        found.append(Raw(start, stop))
+    return tuple(found)
+
+
+def _breaks(view: View) -> Iterable[int]:
+    """The positions at which a piece begins."""
+    origins, literals = view.origins, view.literals
+    if isinstance(origins, range) and not literals:
+        return [0] if origins else []
+    return [
+        position
+        for position in range(len(origins))
+        if position == 0
+        or position in literals
+        or position - 1 in literals
+        or origins[position] != origins[position - 1] + 1
+    ]
+
+
+def _run_end(view: View, position: int) -> int:
+    """The raw index after the run of untouched raw messages that begins at a position."""
+    origins = view.origins
+    if isinstance(origins, range) and not view.literals:
+        return origins[-1] + 1
+    at = position + 1
+    while at < len(origins) and at not in view.literals and origins[at] == origins[at - 1] + 1:
+        at += 1
+    return origins[at - 1] + 1
+
+
+def prefix_digest(request: Request, stop: int) -> bytes:
+    """SHA-256 over the raw messages before an index, joined by commas, without their `cache_control` members.
+
+    System messages at the head are left out: system text may change. Breakpoints are left out because callers move them
+    from turn to turn: a mark is no content.
+    """
+    spans, body = request.spans[request.leading : stop], request.body
+    if not spans:
+        return hashlib.sha256().digest()
+    start, end = spans[0].start, spans[-1].stop
+    if end - start == sum([stop - start for start, stop in spans]) + len(spans) - 1:
+        text = body[start:end]
+    else:
+        text = b",".join([body[start:stop] for start, stop in spans])
+    return hashlib.sha256(without_marks(text)).digest()
+
+
+def without_marks(text: bytes) -> bytes:
+    """JSON text without its `cache_control` members."""
+    return _MARK.sub(_without_mark, text) if b'"cache_control"' in text else text
+
+
+def _without_mark(match: re.Match[bytes]) -> bytes:
+    has_comma_before = match.group(0).startswith(b",")
+    return b"," if has_comma_before and match.group(1) else b""

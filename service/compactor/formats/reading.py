@@ -1,0 +1,207 @@
+"""What both formats share in reading: one scan of a body, the frame around its messages, and errors that name a place.
+
+The *frame* of a body is everything but its messages: model, system text, tools, options. It hardly changes from turn to
+turn, so what was read from it is kept by its digest, as the facts of each message are.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Sequence
+from itertools import accumulate
+from typing import Any, NamedTuple, Protocol
+
+import msgspec
+
+from compactor.errors import EmptyConversation, MalformedPayload
+from compactor.formats import json_text
+from compactor.model import Content, Element, Message, Span
+
+MAX_DEPTH_NOTE = "it is nested too deeply"
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+_SEPARATORS = (b",", b", ")
+
+
+class Reader(Protocol):
+    """Gives the facts of messages and counts the rest, in one way of counting; knows what was read before."""
+
+    def messages(self, raws: Sequence[msgspec.Raw], read: Callable[[bytes], Content]) -> list[Message]:
+        """The facts of messages, in order."""
+        ...
+
+    def system(self, content: Content) -> int:
+        """The tokens of a system block."""
+        ...
+
+    def tool(self, definition: bytes) -> int:
+        """The tokens of a tool definition."""
+        ...
+
+    def frame(self, text: bytes, build: Callable[[], Frame]) -> Frame:
+        """What was read from a frame of these bytes before, else what `build` reads now."""
+        ...
+
+
+ReaderOf = Callable[[str], Reader]
+"""Chooses the reader, and so the way of counting, for a model."""
+
+
+class Frame(NamedTuple):
+    """What was read from a body without its messages. Spans are positions in that text, the messages array being a `0`.
+
+    `fields` are the option values that a format looks at, by name, decoded.
+    """
+
+    system: tuple[Element, ...]
+    system_span: Span | None
+    system_is_text: bool
+    tools: tuple[Element, ...]
+    tools_span: Span | None
+    fields: dict[str, Any]
+    breaches: tuple[str, ...]
+
+
+class _Body(msgspec.Struct, gc=False):
+    messages: list[msgspec.Raw]
+    model: msgspec.Raw = msgspec.Raw(b'""')
+
+
+_DECODER = msgspec.json.Decoder(_Body)
+
+
+class Scan(NamedTuple):
+    """A body's messages as slices, where they stand, and the rest."""
+
+    raws: list[msgspec.Raw]
+    spans: list[Span]
+    array: Span
+    frame: bytes
+    model: str
+
+
+def scan(body: bytes, format_name: str) -> Scan:
+    """Finds the messages of a body in one validated pass. Raises MalformedPayload or EmptyConversation."""
+    try:
+        top = _DECODER.decode(body)
+    except RecursionError:
+        raise MalformedPayload(f"native.body is no {format_name} request: {MAX_DEPTH_NOTE}", detail="depth") from None
+    except msgspec.MsgspecError as error:
+        raise _malformed(body, format_name, error) from None
+    raws = top.messages
+    if not raws:
+        raise EmptyConversation("the request has no messages", message_count=0)
+    first = json_text.address(raws[0]) - json_text.address(body)
+    spans = _spans(body, raws, first)
+    start = len(body[:first].rstrip(b" \t\n\r")) - 1
+    stop = json_text.skip_space(body, spans[-1].stop) + 1
+    frame = b"".join((body[:start], b"0", body[stop:]))
+    if not body.isascii():
+        _check_utf8(frame, format_name)
+    model = text_of(decoded(bytes(top.model), "model"), "model")
+    return Scan(raws, spans, Span(start, stop), frame, model)
+
+
+def _spans(body: bytes, raws: list[msgspec.Raw], first: int) -> list[Span]:
+    """Where the messages stand. Most writers put the same separator between all of them; else each gap is looked at."""
+    sizes = [memoryview(raw).nbytes for raw in raws]
+    for separator in _SEPARATORS:
+        starts = list(accumulate(sizes[:-1], lambda at, size, gap=len(separator): at + size + gap, initial=first))  # type: ignore[misc]
+        end = starts[-1] + sizes[-1]
+        if end <= len(body) and body[first:end] == separator.join(raws):  # type: ignore[arg-type]
+            return list(map(Span, starts, map(int.__add__, starts, sizes)))
+    spans, at = [], first
+    for size in sizes:
+        spans.append(Span(at, at + size))
+        at = json_text.skip_space(body, json_text.skip_space(body, at + size) + 1)
+    return spans
+
+
+def frame_members(frame: bytes) -> dict[bytes, Span]:
+    """The values of a frame's members by key. A key that is there twice would be read differently by different parsers,
+    so it is refused with MalformedPayload."""
+    found: dict[bytes, Span] = {}
+    for member in json_text.members(frame):
+        if member.key in found:
+            name = member.key.decode()[:40]
+            raise MalformedPayload(f"native.body has the member {name!r} twice", detail="duplicate member", member=name)
+        found[member.key] = member.value
+    return found
+
+
+def decoded(raw: bytes, place: str) -> Any:
+    """A JSON value decoded; numbers that Python cannot hold become texts. Raises MalformedPayload naming the place."""
+    try:
+        return msgspec.json.decode(raw)
+    except msgspec.ValidationError:
+        text = raw.decode("utf-8", "strict")
+        return json.loads(text, parse_float=str, parse_int=str)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        raise MalformedPayload(f"{place} is not valid JSON in UTF-8", place=place) from None
+
+
+def text_of(value: object, place: str) -> str:
+    """A text member; null counts as empty. Raises MalformedPayload for anything else."""
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        return value
+    raise MalformedPayload(f"{place} is not a text", place=place)
+
+
+def compact(value: object) -> str:
+    """A decoded JSON value as compact JSON text."""
+    return msgspec.json.encode(value).decode()
+
+
+def visible_text(value: Any) -> str:
+    """The plain texts inside a block of a kind that has no case of its own, opaque payloads left out."""
+    found: list[str] = []
+    _collect_visible(value, found)
+    return "\n".join(found)
+
+
+_VISIBLE = ("text", "stdout", "stderr", "title", "output", "refusal", "url")
+
+
+def _collect_visible(value: Any, found: list[str]) -> None:
+    if not isinstance(value, dict):
+        return
+    for key, item in value.items():
+        if key in _VISIBLE and isinstance(item, str) and item:
+            found.append(item)
+        elif key == "content":
+            if isinstance(item, str) and item:
+                found.append(item)
+            for part in item if isinstance(item, list) else [item]:
+                _collect_visible(part, found)
+
+
+def _check_utf8(frame: bytes, format_name: str) -> None:
+    try:
+        frame.decode()
+    except UnicodeDecodeError:
+        raise MalformedPayload(f"native.body is no {format_name} request: it is not UTF-8", detail="encoding") from None
+
+
+def _malformed(body: bytes, format_name: str, error: Exception) -> MalformedPayload:
+    """The error for a body that could not be scanned, naming the message where a lone surrogate is the reason."""
+    index = _surrogate_index(body)
+    if index is not None:
+        place = f"messages[{index}]" if index >= 0 else "native.body"
+        return MalformedPayload(f"{place} holds half of a surrogate pair, which UTF-8 cannot carry", place=place)
+    detail = str(error)[:120]
+    return MalformedPayload(f"native.body is no {format_name} request: {detail}", detail=detail)
+
+
+def _surrogate_index(body: bytes) -> int | None:
+    """The index of the first message with a lone surrogate, -1 where it stands elsewhere, None where there is none."""
+    try:
+        value = json.loads(body)
+    except (ValueError, RecursionError):
+        return None
+    messages = value.get("messages") if isinstance(value, dict) else None
+    for index, message in enumerate(messages if isinstance(messages, list) else ()):
+        if _LONE_SURROGATE.search(json.dumps(message, ensure_ascii=False)):
+            return index
+    return -1 if _LONE_SURROGATE.search(json.dumps(value, ensure_ascii=False)) else None

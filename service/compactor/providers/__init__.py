@@ -1,0 +1,1 @@
+"""What asks a model or a tokenizer."""

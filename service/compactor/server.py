@@ -1,0 +1,88 @@
+"""The composition root: the one place that names concrete adapters, and the process around them."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import logging
+import signal
+
+import grpc
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+from grpc_health.v1._async import HealthServicer
+from grpc_reflection.v1alpha import reflection
+
+from compactor.app import Compactor
+from compactor.config import Config
+from compactor.ports import TokenCounter
+from compactor.providers.tokenizer import tokenizer_counting
+from compactor.reader import Facts
+from compactor.servicer import Servicer
+from compactor.stores.filesystem import FilesystemHistory
+from hango.compaction.v1 import compaction_service_pb2, compaction_service_pb2_grpc
+
+log = logging.getLogger("compactor")
+
+SERVICE = compaction_service_pb2.DESCRIPTOR.services_by_name["CompactionService"].full_name
+_TRANSPORT_SLACK = 64 << 20
+
+
+def compactor_of(config: Config) -> Compactor:
+    """The use cases over the real adapters."""
+    return Compactor(
+        history=FilesystemHistory(config.history_root),
+        facts=Facts(config.facts_max_bytes),
+        profiles=config.profiles,
+        tokenizer=tokenizer_counting,
+        counter=_counter(config),
+        count_timeout_seconds=config.count_timeout_seconds,
+    )
+
+
+def _counter(config: Config) -> TokenCounter | None:
+    """The provider's counting endpoint where there is a key for it. Its SDK is loaded only then."""
+    if not config.has_provider_key:
+        return None
+    from compactor.providers.anthropic import AnthropicCounter
+
+    return AnthropicCounter()
+
+
+async def start(config: Config, compactor: Compactor) -> tuple[grpc.aio.Server, HealthServicer, int]:
+    """A server that is listening, its health, and its port (0 for a UNIX socket)."""
+    options = [
+        # Above the limit of the contract, so that a request that is too large is told so by an error of the contract.
+        ("grpc.max_receive_message_length", config.max_message_bytes + _TRANSPORT_SLACK),
+        ("grpc.max_send_message_length", -1),
+        ("grpc.so_reuseport", 0),
+    ]
+    server = grpc.aio.server(options=options)
+    servicer = Servicer(
+        compactor, max_message_bytes=config.max_message_bytes, max_concurrent=config.max_concurrent
+    )
+    compaction_service_pb2_grpc.add_CompactionServiceServicer_to_server(servicer, server)
+    health = HealthServicer()
+    health_pb2_grpc.add_HealthServicer_to_server(health, server)
+    names = (SERVICE, health_pb2.DESCRIPTOR.services_by_name["Health"].full_name, reflection.SERVICE_NAME)
+    reflection.enable_server_reflection(names, server)
+    port = server.add_insecure_port(config.listen)
+    await server.start()
+    for name in (SERVICE, ""):
+        await health.set(name, health_pb2.HealthCheckResponse.SERVING)
+    return server, health, 0 if config.listen.startswith("unix:") else port
+
+
+async def serve(config: Config) -> None:
+    """Serves until SIGTERM or SIGINT, then lets the calls in flight finish."""
+    loop = asyncio.get_running_loop()
+    stop = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop.set)
+    server, health, _ = await start(config, compactor_of(config))
+    gc.collect()
+    gc.freeze()
+    log.info("serving on %s", config.listen)
+    await stop.wait()
+    log.info("draining, at most %g s", config.drain_seconds)
+    await health.enter_graceful_shutdown()
+    await server.stop(config.drain_seconds)

@@ -1,0 +1,1 @@
+"""Where evicted originals are kept."""

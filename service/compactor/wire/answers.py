@@ -1,0 +1,171 @@
+"""Values as responses of the contract."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from compactor.app import CompactAnswer, CompactCall, CountAnswer, SummarizeAnswer
+from compactor.core.edits import applied
+from compactor.model import ArrayName, Compaction, Edit, Literal, Notice, Raw, Retained
+from compactor.policy import Repair
+from compactor.wire import conversation
+from hango.compaction.v1 import compaction_pb2 as record_pb
+from hango.compaction.v1 import compaction_service_pb2 as pb
+from hango.compaction.v1 import policy_pb2
+
+_ARRAYS = {
+    ArrayName.SYSTEM: record_pb.ARRAY_NAME_SYSTEM,
+    ArrayName.TOOLS: record_pb.ARRAY_NAME_TOOLS,
+    ArrayName.MESSAGES: record_pb.ARRAY_NAME_MESSAGES,
+}
+_TARGETS = {
+    ArrayName.SYSTEM: record_pb.BREAKPOINT_TARGET_SYSTEM,
+    ArrayName.TOOLS: record_pb.BREAKPOINT_TARGET_TOOL,
+    ArrayName.MESSAGES: record_pb.BREAKPOINT_TARGET_MESSAGE,
+}
+
+
+def compact_response(message: pb.CompactRequest, call: CompactCall, answer: CompactAnswer) -> pb.CompactResponse:
+    """The response to a Compact call, in the arm and the mode that it asked for."""
+    response = pb.CompactResponse(
+        outcome=pb.Outcome.Value(f"OUTCOME_{answer.outcome}"),
+        reason=record_pb.CompactionReason.Value(f"COMPACTION_REASON_{answer.reason}"),
+        original_input_tokens=answer.before,
+        compacted_input_tokens=answer.after,
+        token_count_source=pb.TokenCountSource.Value(f"TOKEN_COUNT_SOURCE_{answer.source}"),
+        evicted_message_count=answer.evicted_count,
+        clipped_value_count=answer.clipped_count,
+        breakpoints=[record_pb.Breakpoint(target=_TARGETS[at.target], index=at.index) for at in answer.placed],
+        notices=_notices(answer.notices),
+        available_input_tokens=answer.available,
+    )
+    is_typed = message.WhichOneof("source") == "conversation"
+    if message.result_mode == pb.RESULT_MODE_EDITS:
+        response.edits.extend(_edit(edit, is_typed=is_typed) for edit in answer.edits)
+    elif is_typed:
+        response.conversation.CopyFrom(conversation.applied(message.conversation, answer.edits))
+    else:
+        response.native.format = message.native.format
+        response.native.body = applied(call.request, answer.edits)
+    if answer.record is not None:
+        response.compaction.CopyFrom(_record(answer.record))
+    if answer.history is not None:
+        response.history.path = answer.history.path
+        response.history.status = record_pb.HistoryStatus.Value(f"HISTORY_STATUS_{answer.history.status}")
+        response.history.markdown = answer.history.markdown
+    if answer.retained is not None:
+        response.retained.CopyFrom(_retained(answer.retained))
+    if message.explain:
+        response.explanation.CopyFrom(_explanation(call, answer))
+    return response
+
+
+def summarize_response(answer: SummarizeAnswer) -> pb.SummarizeResponse:
+    """The response to a Summarize call."""
+    return pb.SummarizeResponse(
+        summary=answer.summary,
+        summary_source=pb.SUMMARY_SOURCE_EXTRACTIVE,
+        retained=_retained(answer.retained),
+        notices=_notices(answer.notices),
+    )
+
+
+def count_response(answer: CountAnswer) -> pb.CountTokensResponse:
+    """The response to a CountTokens call."""
+    return pb.CountTokensResponse(
+        input_tokens=answer.tokens,
+        token_count_source=pb.TokenCountSource.Value(f"TOKEN_COUNT_SOURCE_{answer.source}"),
+        breakdown=pb.TokenBreakdown(
+            system=answer.system, tools=answer.tools, messages=answer.messages, media=answer.media
+        ),
+        max_input_tokens=answer.settings.window,
+        trigger_input_tokens=answer.settings.trigger,
+        available_input_tokens=answer.settings.budget - answer.tokens,
+        margin=answer.margin,
+        notices=_notices(answer.notices),
+    )
+
+
+def _notices(notices: Iterable[Notice]) -> list[record_pb.Notice]:
+    return [
+        record_pb.Notice(code=record_pb.NoticeCode.Value(f"NOTICE_CODE_{notice.code}"), detail=notice.detail)
+        for notice in notices
+    ]
+
+
+def _record(record: Compaction) -> record_pb.Compaction:
+    return record_pb.Compaction(
+        sequence=record.sequence,
+        turn_id=record.turn_id,
+        reason=record_pb.CompactionReason.Value(f"COMPACTION_REASON_{record.reason}"),
+        strategy=policy_pb2.STRATEGY_SUMMARIZE,
+        summary=record.summary,
+        first_kept_index=record.first_kept_index,
+        clipped_before_index=record.clipped_before_index,
+        clip_max_tokens=record.clip_max_tokens,
+        unclipped_tools=record.unclipped_tools,
+        stripped_before_index=record.stripped_before_index,
+        repair=policy_pb2.REPAIR_SYNTHESIZE if record.repair == Repair.SYNTHESIZE else policy_pb2.REPAIR_REJECT,
+        history_path=record.history_path,
+        prefix_digest=record.prefix_digest,
+        original_input_tokens=record.original_input_tokens,
+        compacted_input_tokens=record.compacted_input_tokens,
+        estimate_ratio=record.estimate_ratio,
+    )
+
+
+def _retained(retained: Retained) -> record_pb.Retained:
+    return record_pb.Retained(
+        instructions=retained.instructions,
+        requests=retained.requests,
+        identifiers=retained.identifiers,
+        files=[
+            record_pb.FileRecord(
+                path=file.path,
+                access=record_pb.FILE_ACCESS_CHANGED if file.changed else record_pb.FILE_ACCESS_READ,
+            )
+            for file in retained.files
+        ],
+        tool_outcomes=[
+            record_pb.ToolOutcome(tool=done.tool, request=done.request, outcome=done.outcome, is_error=done.is_error)
+            for done in retained.tool_outcomes
+        ],
+        plan=retained.plan,
+        open_questions=retained.open_questions,
+    )
+
+
+def _edit(edit: Edit, *, is_typed: bool) -> record_pb.Edit:
+    pieces = []
+    for piece in edit.pieces:
+        match piece:
+            case Raw(start, stop):
+                pieces.append(record_pb.Piece(range=record_pb.IndexRange(start=start, stop=stop)))
+            case Literal(data) if not is_typed:
+                pieces.append(record_pb.Piece(native_element=data))
+            case Literal(data) if edit.array is ArrayName.SYSTEM:
+                pieces.append(record_pb.Piece(system_block=conversation.block_from(data)))
+            case Literal(data):
+                pieces.append(record_pb.Piece(message=conversation.message_from(data)))
+    return record_pb.Edit(array=_ARRAYS[edit.array], pieces=pieces)
+
+
+def _explanation(call: CompactCall, answer: CompactAnswer) -> record_pb.Explanation:
+    view, messages = answer.explained.view, call.request.messages
+    kept: dict[int, int] = {}
+    for position, index in enumerate(view.origins):
+        if index >= 0:
+            kept[index] = record_pb.FATE_CLIPPED if position in view.literals else record_pb.FATE_KEPT
+    fates: Sequence[Any] = [
+        record_pb.MessageFate(
+            index=index, input_tokens=message.tokens, fate=kept.get(index, record_pb.FATE_EVICTED)  # type: ignore[arg-type]
+        )
+        for index, message in enumerate(messages)
+    ]
+    return record_pb.Explanation(
+        wanted_first_kept_index=answer.explained.wanted,
+        first_kept_index=answer.explained.taken,
+        boundary_note=answer.explained.note,
+        messages=fates,
+    )

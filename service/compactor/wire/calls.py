@@ -1,0 +1,194 @@
+"""Requests of the contract as values: what a caller sends, checked, named and refused where it cannot be served."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from google.protobuf.message import Message
+
+from compactor.app import CompactCall, Compactor
+from compactor.errors import EmptyConversation, FieldNotSupported, MalformedPayload, PolicyOutOfRange
+from compactor.formats import anthropic, openai
+from compactor.formats.reading import ReaderOf
+from compactor.model import Compaction, Dialect, Format, Reason, Request
+from compactor.policy import (
+    HistoryMode,
+    KeepUnit,
+    Policy,
+    Reasoning,
+    Repair,
+    Summarizer,
+    TokenCounter,
+    check,
+)
+from compactor.wire.conversation import body_of
+from hango.compaction.v1 import compaction_pb2, compaction_service_pb2, conversation_pb2, policy_pb2
+
+
+class _FormatEntry(NamedTuple):
+    format: Format
+    index: Callable[[bytes, ReaderOf], Request]
+    dialect: Dialect
+
+
+_FORMATS = {
+    conversation_pb2.PAYLOAD_FORMAT_ANTHROPIC_MESSAGES: _FormatEntry(
+        Format.ANTHROPIC_MESSAGES, anthropic.index, anthropic.DIALECT
+    ),
+    conversation_pb2.PAYLOAD_FORMAT_OPENAI_CHAT: _FormatEntry(Format.OPENAI_CHAT, openai.index, openai.DIALECT),
+}
+_TYPED = _FORMATS[conversation_pb2.PAYLOAD_FORMAT_ANTHROPIC_MESSAGES]
+
+_UNSUPPORTED_POLICY = (
+    "max_message_count",
+    "summarizer_model",
+    "instructions",
+    "prompt",
+)
+_UNSUPPORTED_VALUES = {
+    "strategy": (policy_pb2.STRATEGY_RECENT, policy_pb2.STRATEGY_IMPORTANT),
+    "summarizer": (policy_pb2.SUMMARIZER_MODEL,),
+    "redact": (True,),
+}
+_ENUMS = {
+    "keep_unit": (policy_pb2.KeepUnit, KeepUnit),
+    "strategy": (policy_pb2.Strategy, None),
+    "summarizer": (policy_pb2.Summarizer, Summarizer),
+    "token_counter": (policy_pb2.TokenCounter, TokenCounter),
+    "reasoning": (policy_pb2.Reasoning, Reasoning),
+    "repair": (policy_pb2.Repair, Repair),
+    "history_mode": (policy_pb2.HistoryMode, HistoryMode),
+}
+_NUMBERS = (
+    "max_input_tokens",
+    "reserve_output_tokens",
+    "trigger_fraction",
+    "trigger_input_tokens",
+    "trigger_message_count",
+    "keep_fraction",
+    "keep_message_count",
+    "max_argument_tokens",
+    "keep_recent_count",
+    "min_gain_fraction",
+    "summary_max_tokens",
+    "retained_max_tokens",
+    "characters_per_token",
+    "prompt_caching",
+    "cache_ttl",
+)
+
+
+class Source(NamedTuple):
+    """A request with the dialect of its bytes."""
+
+    request: Request
+    dialect: Dialect
+
+
+def compact_call(message: compaction_service_pb2.CompactRequest, compactor: Compactor) -> CompactCall:
+    """A Compact call. Raises the error of what is wrong with it, before anything is counted."""
+    refuse_set(message, "last_usage", "overflow")
+    policy = policy_of(message.policy)
+    record = record_of(message.previous_compaction) if message.HasField("previous_compaction") else None
+    source = source_of(message, policy, compactor)
+    stable = message.stable_system_count if message.HasField("stable_system_count") else None
+    if stable is not None and stable < 0:
+        raise _out_of_range("stable_system_count", stable, "at least 0")
+    return CompactCall(
+        request=source.request,
+        dialect=source.dialect,
+        policy=policy,
+        record=record,
+        reason=_reason(message.reason, "reason"),
+        session_id=message.session_id,
+        turn_id=message.turn_id,
+        stable_system_count=stable,
+    )
+
+
+def source_of(message: Any, policy: Policy, compactor: Compactor) -> Source:
+    """The request in either arm, indexed."""
+    match message.WhichOneof("source"):
+        case "native":
+            entry = _FORMATS.get(message.native.format)
+            if entry is None:
+                raise MalformedPayload("native.format is not set", detail="format")
+            body = message.native.body
+        case "conversation":
+            entry = _TYPED
+            if not message.conversation.messages:
+                raise EmptyConversation("the conversation has no messages", message_count=0)
+            body = body_of(message.conversation)
+        case _:
+            raise MalformedPayload("the call has no source", detail="source")
+    return Source(entry.index(body, compactor.readers(policy, entry.format)), entry.dialect)
+
+
+def policy_of(message: policy_pb2.Policy) -> Policy:
+    """The policy. Raises PolicyOutOfRange, or FieldNotSupported for what this version does not do yet."""
+    refuse_set(message, *_UNSUPPORTED_POLICY, prefix="policy.")
+    values: dict[str, Any] = {name: getattr(message, name) for name in _NUMBERS if message.HasField(name)}
+    for name, (enum, kind) in _ENUMS.items():
+        number = getattr(message, name)
+        if number in _UNSUPPORTED_VALUES.get(name, ()):
+            raise _not_supported(f"policy.{name}")
+        if number not in enum.values():
+            raise _out_of_range(f"policy.{name}", number, "a value of the enum")
+        if number and kind is not None:
+            values[name] = kind(_short(enum, number))
+    if message.redact:
+        raise _not_supported("policy.redact")
+    policy = Policy(unclipped_tools=tuple(message.unclipped_tools), **values)
+    check(policy)
+    return policy
+
+
+def record_of(message: compaction_pb2.Compaction) -> Compaction:
+    """A record as the caller sends it back."""
+    if message.kept_ranges:
+        raise _not_supported("previous_compaction.kept_ranges")
+    return Compaction(
+        sequence=message.sequence,
+        turn_id=message.turn_id,
+        reason=_reason(message.reason, "previous_compaction.reason"),
+        summary=message.summary,
+        first_kept_index=message.first_kept_index,
+        clipped_before_index=message.clipped_before_index,
+        clip_max_tokens=message.clip_max_tokens,
+        unclipped_tools=tuple(message.unclipped_tools),
+        stripped_before_index=message.stripped_before_index,
+        repair=Repair.SYNTHESIZE if message.repair == policy_pb2.REPAIR_SYNTHESIZE else Repair.REJECT,
+        history_path=message.history_path,
+        prefix_digest=message.prefix_digest,
+        original_input_tokens=message.original_input_tokens,
+        compacted_input_tokens=message.compacted_input_tokens,
+        estimate_ratio=message.estimate_ratio,
+    )
+
+
+def _reason(number: int, field: str) -> Reason:
+    if number not in compaction_pb2.CompactionReason.values():
+        raise _out_of_range(field, number, "a value of the enum")
+    return Reason(_short(compaction_pb2.CompactionReason, number))
+
+
+def _short(enum: Any, number: int) -> str:
+    """An enum value's name without the enum's own."""
+    prefix = "".join(f"_{letter}" if letter.isupper() else letter.upper() for letter in enum.DESCRIPTOR.name)
+    return str(enum.Name(number)).removeprefix(prefix.lstrip("_") + "_")
+
+
+def refuse_set(message: Message, *names: str, prefix: str = "") -> None:
+    """Refuses fields that are set and whose behaviour this version does not have."""
+    for name in names:
+        if message.HasField(name):
+            raise _not_supported(prefix + name)
+
+
+def _not_supported(field: str) -> FieldNotSupported:
+    return FieldNotSupported(f"{field} is not supported by this version", field=field)
+
+
+def _out_of_range(field: str, value: object, bounds: str) -> PolicyOutOfRange:
+    return PolicyOutOfRange(f"{field} is {value}, it has to be {bounds}", field=field, value=value, range=bounds)
