@@ -24,4 +24,4 @@ def keep_buffers() -> bool:
         mallopt = ctypes.CDLL(None).mallopt
     except (AttributeError, OSError):
         return False
-    return all([mallopt(name, value) == 1 for name, value in _SETTINGS])
+    return all(mallopt(name, value) == 1 for name, value in _SETTINGS)

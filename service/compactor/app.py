@@ -8,20 +8,20 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 
-from compactor.core import breakpoints, edits, extractive, pipeline, transcript
-from compactor.core.measure import Counting, heuristic, request_base, simple
-from compactor.core.plan import Fits, Means, Plan, Question, Scale
+from compactor.core import breakpoints, extractive, pipeline, segments, transcript
+from compactor.core.decision import Fits, Plan
+from compactor.core.measure import request_base
+from compactor.core.question import Means, Question
 from compactor.core.retained import last_words, retain
-from compactor.core.view import View, pieces, prefix_digest, without_marks
+from compactor.core.view import View, messages_edit, prefix_digest, without_marks
+from compactor.counts import Count, Counts
 from compactor.errors import InvalidSessionId
 from compactor.formats.reading import ReaderOf
-from compactor.memo import Memo
 from compactor.model import (
-    ArrayName,
     Breakpoint,
     Compaction,
     CountSource,
@@ -36,20 +36,14 @@ from compactor.model import (
     Request,
     Retained,
 )
-from compactor.policy import HistoryMode, Policy, Settings, TokenCounter, resolve
-from compactor.ports import CountFailed, HistoryStore
-from compactor.ports import TokenCounter as CounterPort
+from compactor.policy import HistoryMode, Policy, Settings, resolve
+from compactor.ports import HistoryStore
 from compactor.profiles import BUILT_IN, Profile, profile_of
-from compactor.reader import Facts, digest
+from compactor.reader import Facts
 
 log = logging.getLogger("compactor")
 
-_PROVIDER_COUNTERS = (TokenCounter.AUTO, TokenCounter.PROVIDER)
 _SESSION_ID = re.compile(r"[A-Za-z0-9_:-][A-Za-z0-9._:-]{0,127}")
-DOUBTFUL_FROM, DOUBTFUL_TO = 0.85, 1.10
-"""The shares of the trigger between which the estimate may be on the wrong side of it (measured, docs/decisions)."""
-
-Tokenizer = Callable[[str, Format], Counting | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,17 +124,6 @@ class CountAnswer:
     notices: tuple[Notice, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _Count:
-    """How a call counts: the local way, how far it is from the provider's number, and what went other than planned."""
-
-    counting: Counting
-    source: CountSource
-    scale: Scale = Scale()
-    margin: float = 1.0
-    notices: tuple[Notice, ...] = ()
-
-
 class Compactor:
     """The use cases over their ports. `facts` is shared by all calls of a process."""
 
@@ -149,23 +132,18 @@ class Compactor:
         *,
         history: HistoryStore,
         facts: Facts,
+        counts: Counts,
         profiles: Mapping[str, Profile] = BUILT_IN,
-        tokenizer: Tokenizer = lambda model, format: None,  # noqa: ARG005
-        counter: CounterPort | None = None,
-        count_timeout_seconds: float = 1.0,
     ) -> None:
         self._history = history
         self._facts = facts
         self._profiles = profiles
-        self._tokenizer = tokenizer
-        self._counter = counter
-        self._count_timeout_seconds = count_timeout_seconds
+        self._counts = counts
         self._unknown: set[str] = set()
-        self._counts: Memo[int] = Memo(COUNT_MEMO_BYTES, lambda number: 200)  # noqa: ARG005
 
     def readers(self, policy: Policy, format: Format) -> ReaderOf:
         """Chooses, by model, the reader that counts as a policy says."""
-        return lambda model: self._facts.reader(self._counting(policy, model, format)[0])
+        return lambda model: self._facts.reader(self._counts.local(policy, model, format).counting)
 
     async def compact(self, call: CompactCall) -> CompactAnswer:
         """A request that fits, and the record that reproduces it."""
@@ -187,7 +165,7 @@ class Compactor:
     ) -> SummarizeAnswer:
         """A summary of the given messages, by code alone. Never fails."""
         settings = self._settings(policy, request)
-        counting, _ = self._counting(policy, request.model, request.format)
+        counting = self._counts.local(policy, request.model, request.format).counting
         indexes = range(request.leading, len(request.messages))
         harvest = self._facts.harvester(dialect)
         harvests = [harvest(request.raw(index)) for index in indexes]
@@ -204,7 +182,8 @@ class Compactor:
     async def count_tokens(self, request: Request, policy: Policy) -> CountAnswer:
         """The input tokens of the whole request and where they are spent."""
         settings = self._settings(policy, request)
-        count = await self._whole_count(request, policy, settings)
+        count = self._counts.local(policy, request.model, request.format)
+        count = await self._counts.of_request(request, settings, count)
         base = request_base(count.counting, 0)
         tools = request_base(count.counting, len(request.tools)) - base + sum(tool.tokens for tool in request.tools)
         prompt = sum(message.tokens for message in request.messages[: request.leading])
@@ -225,13 +204,13 @@ class Compactor:
             notices=(*_model_notices(settings), *count.notices),
         )
 
-    async def _evicting(self, call: CompactCall, question: Question, count: _Count, plan: Plan) -> CompactAnswer:
+    async def _evicting(self, call: CompactCall, question: Question, count: Count, plan: Plan) -> CompactAnswer:
         """The effects of a plan, in their order: the originals are kept before anything is made of them."""
         history = await self._keep(call, question, plan)
         summary, retained, notices = self._summary(question, plan)
-        result, broken = pipeline.finish(question, plan, summary, history.path)
-        if broken:
-            log.error("a result broke rules of its provider and was not used: %s", ",".join(sorted({v.rule for v in broken})))
+        result = pipeline.finish(question, plan, summary, history.path)
+        if result.broken:
+            log.error("a result broke rules of its provider and was not used: %s", ",".join(result.broken))
             decision = pipeline.truncate(question)
             invalid = Notice(NoticeCode.OUTPUT_INVALID, "a compaction broke a rule of its provider and was not used")
             if isinstance(decision, Fits):
@@ -239,7 +218,7 @@ class Compactor:
             plan = decision
             history = await self._keep(call, question, plan)
             summary, retained, notices = self._summary(question, plan)
-            result, broken = pipeline.finish(question, plan, summary, history.path)
+            result = pipeline.finish(question, plan, summary, history.path)
             notices = (invalid, *notices)
         if history.status is HistoryStatus.FAILED:
             failed = Notice(NoticeCode.HISTORY_FAILED, "the evicted originals could not be stored and are handed back")
@@ -264,12 +243,12 @@ class Compactor:
                 clipped_count=plan.clipped_values,
                 history=history,
                 retained=retained,
-                notices=(*result.notices, *notices),
+                notices=(*plan.notices, *notices),
             ),
         )
 
     def _fitting(
-        self, call: CompactCall, question: Question, count: _Count, fits: Fits, notices: Sequence[Notice] = ()
+        self, call: CompactCall, question: Question, count: Count, fits: Fits, notices: Sequence[Notice] = ()
     ) -> CompactAnswer:
         kept = fits.record.first_kept_index if fits.record else 0
         explained = Explained(kept, kept, "nothing was evicted by this call", fits.view)
@@ -294,7 +273,7 @@ class Compactor:
         )
 
     def _answer(
-        self, call: CompactCall, question: Question, count: _Count, view: View, answer: CompactAnswer
+        self, call: CompactCall, question: Question, count: Count, view: View, answer: CompactAnswer
     ) -> CompactAnswer:
         """The answer with breakpoints placed and the edits that make it."""
         marked = breakpoints.mark(
@@ -303,10 +282,12 @@ class Compactor:
         if marked.summary is not None and view.summary_at is not None:
             view = replace(view, literals={**view.literals, view.summary_at: marked.summary})
         made = [marked.system] if marked.system is not None else []
-        made += _message_edits(call.request, view)
+        made += messages_edit(call.request, view)
         notices = [*_model_notices(question.settings), *count.notices, *answer.notices]
         if marked.is_exhausted:
-            notices.append(Notice(NoticeCode.BREAKPOINTS_EXHAUSTED, "the caller's own breakpoints leave no room for ours"))
+            notices.append(
+                Notice(NoticeCode.BREAKPOINTS_EXHAUSTED, "the caller's own breakpoints leave no room for ours")
+            )
         return replace(
             answer,
             edits=tuple(made),
@@ -342,16 +323,16 @@ class Compactor:
             return HistoryResult(HistoryStatus.SKIPPED)
         segment = _segment(call, question, plan)
         if mode is HistoryMode.RETURN:
-            return HistoryResult(HistoryStatus.RETURNED, markdown=transcript.whole(segment))
+            return HistoryResult(HistoryStatus.RETURNED, markdown=segments.whole(segment))
         try:
             return HistoryResult(HistoryStatus.STORED, await self._history.append(call.session_id, segment))
-        except transcript.HistoryError as error:
+        except segments.HistoryError as error:
             log.warning("history of session %s could not be written: %s", call.session_id, error)
-            return HistoryResult(HistoryStatus.FAILED, markdown=transcript.whole(segment))
+            return HistoryResult(HistoryStatus.FAILED, markdown=segments.whole(segment))
 
-    async def _question(self, call: CompactCall, settings: Settings) -> tuple[Question, _Count]:
-        counting, notices = self._counting(call.policy, call.request.model, call.request.format)
-        count = _Count(counting, counting.source, margin=counting.margin, notices=notices)
+    async def _question(self, call: CompactCall, settings: Settings) -> tuple[Question, Count]:
+        count = self._counts.local(call.policy, call.request.model, call.request.format)
+        counting = count.counting
         reader = self._facts.reader(counting)
         dialect = call.dialect
         tools = request_base(counting, len(call.request.tools)) + sum(tool.tokens for tool in call.request.tools)
@@ -370,64 +351,8 @@ class Compactor:
             turn_id=call.turn_id,
             stable_system_count=call.stable_system_count,
         )
-        count = await self._provider_scale(question, count)
+        count = await self._counts.of_view(question, count)
         return replace(question, scale=count.scale), count
-
-    async def _provider_scale(self, question: Question, count: _Count) -> _Count:
-        """The count with the provider's number for the view, where it was asked for or can change the decision (R5)."""
-        settings = question.settings
-        if settings.characters_per_token is not None or settings.token_counter not in _PROVIDER_COUNTERS:
-            return count
-        view = pipeline.view_of(question)
-        estimate = question.total(view)
-        if settings.token_counter is TokenCounter.AUTO:
-            low, high = DOUBTFUL_FROM * settings.trigger, DOUBTFUL_TO * settings.trigger
-            if self._counter is None or count.source is CountSource.TOKENIZER or not low <= estimate <= high:
-                return count
-        body = edits.applied(question.request, _message_edits(question.request, view))
-        return await self._provider_count(question.request, body, estimate, count)
-
-    async def _whole_count(self, request: Request, policy: Policy, settings: Settings) -> _Count:
-        """The best number for a raw request."""
-        counting, notices = self._counting(policy, request.model, request.format)
-        count = _Count(counting, counting.source, margin=counting.margin, notices=notices)
-        if settings.characters_per_token is not None or settings.token_counter is not TokenCounter.PROVIDER:
-            return count
-        estimate = request_base(counting, len(request.tools)) + sum(message.tokens for message in request.messages)
-        estimate += sum(element.tokens for element in (*request.system, *request.tools))
-        return await self._provider_count(request, request.body, estimate, count)
-
-    async def _provider_count(self, request: Request, body: bytes, estimate: int, count: _Count) -> _Count:
-        """The count scaled to the provider's number; the count as it is, and a notice, where there is none to be had."""
-        key = digest(body)
-        number = self._counts.recall(key)
-        try:
-            if number is None and self._counter is None:
-                raise CountFailed("no provider is configured for counting")
-            if number is None and self._counter is not None:
-                number = await self._counter.count(request, body, self._count_timeout_seconds)
-                self._counts.keep(key, number)
-        except CountFailed as error:
-            notice = Notice(NoticeCode.COUNT_FELL_BACK, f"the provider did not count: {error}")
-            return replace(count, notices=(*count.notices, notice))
-        if not number:
-            return count
-        return replace(count, source=CountSource.PROVIDER, scale=Scale(number, max(1, estimate)), margin=1.0)
-
-    def _counting(self, policy: Policy, model: str, format: Format) -> tuple[Counting, tuple[Notice, ...]]:
-        """The local way of counting that a policy chooses for a model."""
-        if policy.characters_per_token is not None and policy.characters_per_token > 0:
-            return simple(policy.characters_per_token, model, format), ()
-        wanted = policy.token_counter or TokenCounter.AUTO
-        if wanted is TokenCounter.HEURISTIC:
-            return heuristic(model, format), ()
-        exact = self._tokenizer(model, format)
-        if exact is not None:
-            return exact, ()
-        if wanted is TokenCounter.TOKENIZER:
-            notice = Notice(NoticeCode.COUNT_FELL_BACK, "the model has no public tokenizer; the heuristic counted")
-            return heuristic(model, format), (notice,)
-        return heuristic(model, format), ()
 
     def _settings(self, policy: Policy, request: Request) -> Settings:
         profile = profile_of(request.model, self._profiles)
@@ -437,9 +362,6 @@ class Compactor:
             log.warning("unknown model %.80r: the documented fallback applies", request.model)
         return settings
 
-
-COUNT_MEMO_BYTES = 1_000_000
-"""What the remembered counts of providers may take."""
 
 MOST_UNKNOWN = 1_000
 """Names of unknown models that are remembered so as to be logged once."""
@@ -470,20 +392,14 @@ def _check_session(call: CompactCall, settings: Settings) -> None:
         )
 
 
-def _message_edits(request: Request, view: View) -> list[Edit]:
-    """The edit that makes the messages of a view; none where they are the raw ones."""
-    found = pieces(view)
-    return [] if edits.is_identity(found, len(request.messages)) else [Edit(ArrayName.MESSAGES, found)]
-
-
-def _segment(call: CompactCall, question: Question, plan: Plan) -> transcript.Segment:
+def _segment(call: CompactCall, question: Question, plan: Plan) -> segments.Segment:
     request, stop = call.request, plan.shape.first_kept
     record = question.record
 
     def content_digest(index: int) -> bytes:
-        return blake2b(without_marks(request.raw(index)), digest_size=transcript.DIGEST_BYTES).digest()
+        return blake2b(without_marks(request.raw(index)), digest_size=segments.DIGEST_BYTES).digest()
 
-    return transcript.Segment(
+    return segments.Segment(
         sequence=(record.sequence if record else 0) + 1,
         reason=plan.reason,
         start=plan.evicted_from,
@@ -491,9 +407,7 @@ def _segment(call: CompactCall, question: Question, plan: Plan) -> transcript.Se
         prefix_before=prefix_digest(request, plan.evicted_from),
         prefix=prefix_digest(request, stop),
         digest=content_digest,
-        render=lambda indexes: transcript.markdown(
-            (index, call.dialect.read(request.raw(index))) for index in indexes
-        ),
+        render=lambda indexes: transcript.markdown((index, call.dialect.read(request.raw(index))) for index in indexes),
         leading=request.leading,
     )
 

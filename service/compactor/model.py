@@ -77,8 +77,8 @@ class Part(NamedTuple):
 class Content(NamedTuple):
     """A decoded message, or a decoded system block or tool definition.
 
-    `breaches` are the provider's rules that the message breaks by itself, by their names in `core.validate`. `marks` are
-    the TTLs of the caller's own breakpoints in it, in order.
+    `breaches` are the provider's rules that the message breaks by itself, by their names in `core.validate`. `marks`
+    are the TTLs of the caller's own breakpoints in it, in order.
     """
 
     role: Role
@@ -158,7 +158,6 @@ class Request:
     leading: int = 0
     max_output_tokens: int | None = None
     thinking_enabled: bool = False
-    breaches: tuple[str, ...] = ()
 
     def raw(self, index: int) -> bytes:
         """The bytes of one message, as the caller wrote them."""
@@ -180,7 +179,7 @@ class Dialect(Protocol):
         ...
 
     def clip(self, raw: bytes, shorten: Shorten, exempt: frozenset[str]) -> tuple[bytes, int]:
-        """The message with tool arguments and results shortened, and how many were; calls in `exempt` are passed over."""
+        """The message with tool arguments and results shortened, and how many were; not those of calls in `exempt`."""
         ...
 
     def strip(self, raw: bytes) -> bytes:
@@ -363,7 +362,8 @@ class Edit:
     pieces: tuple[Piece, ...]
 
 
-class Breakpoint(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Breakpoint:
     """Where `cache_control` was set: the array, and the index in the result's array."""
 
     target: ArrayName

@@ -231,4 +231,6 @@ def _first(value: T | None, default: T) -> T:
 
 
 def _out_of_range(field: str, value: object, bounds: str) -> PolicyOutOfRange:
-    return PolicyOutOfRange(f"policy.{field} is {value}, it has to be {bounds}", field=f"policy.{field}", value=value, range=bounds)
+    return PolicyOutOfRange(
+        f"policy.{field} is {value}, it has to be {bounds}", field=f"policy.{field}", value=value, range=bounds
+    )

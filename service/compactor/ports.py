@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from compactor.core.transcript import Segment
+from compactor.core.segments import Segment
 from compactor.model import Request
 
 

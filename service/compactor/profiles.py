@@ -19,7 +19,7 @@ FALLBACK_KEEP = 6
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """What is known of one model. Token counts throughout; `trigger_tokens` and `keep_messages` only for the fallback."""
+    """What is known of one model, in tokens; `trigger_tokens` and `keep_messages` are for the fallback."""
 
     max_input_tokens: int = FALLBACK_WINDOW
     max_output_tokens: int | None = None
@@ -40,7 +40,13 @@ FALLBACK = Profile(trigger_tokens=FALLBACK_TRIGGER, keep_messages=FALLBACK_KEEP,
 
 
 def _claude(window: int, output: int, cacheable: int, *, binds_reasoning: bool = False) -> Profile:
-    return Profile(window, output, True, True, cacheable, binds_reasoning)
+    return Profile(
+        max_input_tokens=window,
+        max_output_tokens=output,
+        prompt_caching=True,
+        min_cacheable_tokens=cacheable,
+        binds_reasoning=binds_reasoning,
+    )
 
 
 def _input_only(window: int, output: int = 128_000) -> Profile:
@@ -167,7 +173,7 @@ def merged(table: Mapping[str, Profile], entries: Mapping[str, Mapping[str, obje
 
 
 def with_defaults(table: Mapping[str, Profile], **values: object) -> dict[str, Profile]:
-    """The table, the fallback under the empty name included, with some fields set in every profile; None is "not set"."""
+    """The table, with the fallback under the empty name, and some fields set in every profile; None is "not set"."""
     given = {name: value for name, value in values.items() if value is not None}
     everything = {**table, "": FALLBACK}
     if "trigger_fraction" in given:
@@ -181,9 +187,9 @@ def _check_field(model: str, name: str, value: object) -> None:
     if name not in _FIELDS:
         raise ValueError(f"{model}: a profile has no field {name!r}, only {', '.join(sorted(_FIELDS))}")
     kind = type(getattr(FALLBACK, name))
-    accepted = (int, float) if kind in (int, float) else (kind,)
+    accepted: tuple[type, ...] = (int, float) if kind in (int, float) else (kind,)
     if kind is type(None):
-        accepted = (int, type(None))
+        accepted = (int, kind)
     is_flag = isinstance(value, bool)
     if is_flag != (kind is bool) or not isinstance(value, accepted):
         raise ValueError(f"{model}.{name}: {value!r} is of the wrong type")

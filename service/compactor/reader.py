@@ -1,7 +1,7 @@
 """Facts of messages, remembered by content: what was read once is not read again in the next turn.
 
-The key of a fact is a 128-bit digest of the message's bytes with a secret seed of this process, together with the way of
-counting. A fact only saves work; losing it never changes an answer.
+The key of a fact is a 128-bit digest of the message's bytes with a secret seed of this process, together with the way
+of counting. A fact only saves work; losing it never changes an answer.
 """
 
 from __future__ import annotations

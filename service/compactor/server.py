@@ -14,6 +14,7 @@ from grpc_reflection.v1alpha import reflection
 
 from compactor.app import Compactor
 from compactor.config import Config
+from compactor.counts import Counts
 from compactor.ports import TokenCounter
 from compactor.providers.tokenizer import tokenizer_counting
 from compactor.reader import Facts
@@ -32,10 +33,8 @@ def compactor_of(config: Config) -> Compactor:
     return Compactor(
         history=FilesystemHistory(config.history_root),
         facts=Facts(config.facts_max_bytes),
+        counts=Counts(tokenizer_counting, _counter(config), config.count_timeout_seconds),
         profiles=config.profiles,
-        tokenizer=tokenizer_counting,
-        counter=_counter(config),
-        count_timeout_seconds=config.count_timeout_seconds,
     )
 
 
@@ -57,10 +56,8 @@ async def start(config: Config, compactor: Compactor) -> tuple[grpc.aio.Server, 
         ("grpc.so_reuseport", 0),
     ]
     server = grpc.aio.server(options=options)
-    servicer = Servicer(
-        compactor, max_message_bytes=config.max_message_bytes, max_concurrent=config.max_concurrent
-    )
-    compaction_service_pb2_grpc.add_CompactionServiceServicer_to_server(servicer, server)
+    servicer = Servicer(compactor, max_message_bytes=config.max_message_bytes, max_concurrent=config.max_concurrent)
+    compaction_service_pb2_grpc.add_CompactionServiceServicer_to_server(servicer, server)  # type: ignore[no-untyped-call]
     health = HealthServicer()
     health_pb2_grpc.add_HealthServicer_to_server(health, server)
     names = (SERVICE, health_pb2.DESCRIPTOR.services_by_name["Health"].full_name, reflection.SERVICE_NAME)

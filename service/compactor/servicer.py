@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import traceback
 from collections.abc import Awaitable, Callable
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import grpc
 from grpc_status import rpc_status
@@ -20,6 +20,7 @@ from hango.compaction.v1 import compaction_service_pb2_grpc as pb_grpc
 log = logging.getLogger("compactor")
 
 Response = TypeVar("Response")
+Context: TypeAlias = "grpc.aio.ServicerContext[Any, Any]"
 RETRY_MILLISECONDS = 500
 
 
@@ -33,7 +34,7 @@ class Servicer(pb_grpc.CompactionServiceServicer):
         self._in_flight = 0
 
     async def Compact(  # noqa: N802 - the contract's name
-        self, request: pb.CompactRequest, context: grpc.aio.ServicerContext
+        self, request: pb.CompactRequest, context: Context
     ) -> pb.CompactResponse:
         async def answered() -> pb.CompactResponse:
             call = calls.compact_call(request, self._compactor)
@@ -42,7 +43,7 @@ class Servicer(pb_grpc.CompactionServiceServicer):
         return await self._served(request, context, answered)
 
     async def Summarize(  # noqa: N802 - the contract's name
-        self, request: pb.SummarizeRequest, context: grpc.aio.ServicerContext
+        self, request: pb.SummarizeRequest, context: Context
     ) -> pb.SummarizeResponse:
         async def answered() -> pb.SummarizeResponse:
             policy = calls.policy_of(request.policy)
@@ -53,7 +54,7 @@ class Servicer(pb_grpc.CompactionServiceServicer):
         return await self._served(request, context, answered)
 
     async def CountTokens(  # noqa: N802 - the contract's name
-        self, request: pb.CountTokensRequest, context: grpc.aio.ServicerContext
+        self, request: pb.CountTokensRequest, context: Context
     ) -> pb.CountTokensResponse:
         async def answered() -> pb.CountTokensResponse:
             calls.refuse_set(request, "last_usage")
@@ -63,9 +64,7 @@ class Servicer(pb_grpc.CompactionServiceServicer):
 
         return await self._served(request, context, answered)
 
-    async def _served(
-        self, request: Any, context: grpc.aio.ServicerContext, answered: Callable[[], Awaitable[Response]]
-    ) -> Response:
+    async def _served(self, request: Any, context: Context, answered: Callable[[], Awaitable[Response]]) -> Response:
         """The answer, or the status of what went wrong. Nothing from inside leaves but what `errors` says."""
         try:
             self._admit(request)
@@ -77,7 +76,7 @@ class Servicer(pb_grpc.CompactionServiceServicer):
         except CompactionError as error:
             await _abort(context, error)
             raise
-        except Exception as error:  # noqa: BLE001 - the border: an unknown failure is logged and told as INTERNAL
+        except Exception as error:
             frames = "".join(traceback.format_tb(error.__traceback__))
             log.error("internal failure: %s\n%s", type(error).__name__, frames)
             await context.abort(grpc.StatusCode.INTERNAL, "internal failure; the server's log names the place")
@@ -95,12 +94,13 @@ class Servicer(pb_grpc.CompactionServiceServicer):
             )
         if self._in_flight >= self._max_concurrent:
             raise Overloaded(
-                f"{self._in_flight} calls are being served, no more are taken", max_concurrent=self._max_concurrent,
+                f"{self._in_flight} calls are being served, no more are taken",
+                max_concurrent=self._max_concurrent,
                 in_flight=self._in_flight,
             )
 
 
-async def _abort(context: grpc.aio.ServicerContext, error: CompactionError) -> None:
+async def _abort(context: Context, error: CompactionError) -> None:
     made = rpc_status.to_status(status.status_of(error))
     metadata = list(made.trailing_metadata)
     if isinstance(error, Overloaded):

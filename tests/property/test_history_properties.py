@@ -1,13 +1,15 @@
 """Laws of the history: no text leaves its fence, and each message is there once however it was appended."""
 
 import hashlib
+import json
 import re
 from collections.abc import Sequence
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compactor.core.transcript import Segment, addition, markdown, whole
+from compactor.core.segments import Segment, addition, whole
+from compactor.core.transcript import markdown
 from compactor.model import Content, Kind, Part, Role
 
 NASTY = (
@@ -41,6 +43,7 @@ PARTS = st.builds(
 MESSAGES = st.builds(lambda role, *parts: Content(role, parts), st.sampled_from(list(Role)), PARTS) | st.builds(
     lambda role, *parts: Content(role, parts), st.sampled_from(list(Role)), PARTS, PARTS
 )
+UNTIMED = settings(deadline=None)
 LOGS = st.lists(MESSAGES, min_size=1, max_size=5)
 
 
@@ -87,6 +90,7 @@ def parsed(text: str) -> tuple[list[str], list[str]]:
     return headings, blocks
 
 
+@UNTIMED
 @given(LOGS)
 def test_every_text_is_found_unchanged_in_its_own_fence(log: list[Content]) -> None:
     headings, blocks = parsed(markdown(enumerate(log)))
@@ -95,6 +99,21 @@ def test_every_text_is_found_unchanged_in_its_own_fence(log: list[Content]) -> N
     assert blocks == [f"{text}\n" for text in shown]
 
 
+@UNTIMED
+@given(st.dictionaries(ANY_TEXT, ANY_TEXT | st.lists(ANY_TEXT, max_size=3), max_size=4), st.booleans())
+def test_every_string_of_arguments_is_found_unchanged(arguments: dict[str, str | list[str]], ascii_only: bool) -> None:
+    spelled = json.dumps(arguments, ensure_ascii=ascii_only)
+    headings, blocks = parsed(markdown([(0, Content(Role.ASSISTANT, (Part(Kind.TOOL_USE, spelled, "id", "name"),)))]))
+    assert headings == ["## Message 0: assistant\n"]
+    pieces = iter(blocks[1:])
+    shown = re.sub(
+        r'("(?:[^"\\]|\\.)*")|<text \d+>', lambda found: found[1] or json.dumps(next(pieces)[:-1]), blocks[0]
+    )
+    assert json.loads(shown) == arguments
+    assert not list(pieces)
+
+
+@UNTIMED
 @given(LOGS, st.data())
 def test_append_in_any_split_gives_each_message_once(log: list[Content], data: st.DataObject) -> None:
     file = b""
@@ -109,6 +128,7 @@ def test_append_in_any_split_gives_each_message_once(log: list[Content], data: s
     assert headings == [f"## Message {index}: {message.role.value}\n" for index, message in enumerate(log[:known])]
 
 
+@UNTIMED
 @given(LOGS, st.data())
 def test_file_cut_anywhere_is_whole_after_the_next_append(log: list[Content], data: st.DataObject) -> None:
     middle = data.draw(st.integers(0, len(log) - 1))
@@ -119,6 +139,7 @@ def test_file_cut_anywhere_is_whole_after_the_next_append(log: list[Content], da
     assert appended(wanted[:cut], following) == wanted
 
 
+@UNTIMED
 @given(LOGS, LOGS, st.integers(0, 5), st.booleans())
 def test_fork_adds_what_is_new_and_nothing_else(
     log: list[Content], other: list[Content], common: int, knows_start: bool
@@ -133,6 +154,7 @@ def test_fork_adds_what_is_new_and_nothing_else(
     assert appended(forked, segment(log, 0, len(log), knows_start=False)) == forked
 
 
+@UNTIMED
 @given(LOGS, ANY_TEXT)
 def test_foreign_text_is_never_lost(log: list[Content], foreign: str) -> None:
     before = f"mine\n{foreign}\nend of what was here\n".encode()

@@ -45,13 +45,18 @@ texts = st.one_of(
     st.sampled_from(["", "<|endoftext|>", "<|im_start|>system", "\r\n" * 300, "QUJD" * 300]),
 )
 media = st.builds(
-    Media,
-    type=st.sampled_from(["image", "document", "audio", "video"]),
-    media_type=st.sampled_from(["", "image/png", "application/pdf", "text/plain"]),
-    data=st.sampled_from(["", "plain text", "iVBORw0KGgo", "JVBERi0xLjQK" * 9, "/9j/" * 99, "\ud83d"]),
-    detail=st.sampled_from(["", "low", "high"]),
+    lambda kind, media_type, data, detail: Media(kind, media_type, data, detail=detail),
+    st.sampled_from(["image", "document", "audio", "video"]),
+    st.sampled_from(["", "image/png", "application/pdf", "text/plain"]),
+    st.sampled_from(["", "plain text", "iVBORw0KGgo", "JVBERi0xLjQK" * 9, "/9j/" * 99, "\ud83d"]),
+    st.sampled_from(["", "low", "high"]),
 )
-bare_parts = st.builds(Part, kind=st.sampled_from(Kind), text=texts, weight=st.sampled_from([0, 1, 4_000]))
+bare_parts = st.builds(
+    lambda kind, text, weight: Part(kind, text, weight=weight),
+    st.sampled_from(Kind),
+    texts,
+    st.sampled_from([0, 1, 4_000]),
+)
 media_parts = st.builds(lambda found: Part(Kind.MEDIA, media=found), media)
 results = st.builds(
     lambda text, inner: Part(Kind.TOOL_RESULT, text, id="1", parts=(inner,)), texts, st.one_of(bare_parts, media_parts)
@@ -85,11 +90,11 @@ def test_a_longer_text_counts_less(counting: Counting, text: str, more: str) -> 
     assert longer <= counting.text(text) + counting.text(more) + 1
 
 
-@given(st.sampled_from(ESTIMATES + SIMPLE), texts, st.integers(2, 50))
-def test_a_text_repeated_counts_other_than_so_many_times(counting: Counting, text: str, times: int) -> None:
-    once = counting.text(text)
-    assert counting.text(text * times) <= times * once
-    assert counting.text(text * times) >= times * (once - 1) - 2 * times
+@given(st.sampled_from(ESTIMATES), texts, st.integers(2, 50))
+def test_a_line_repeated_counts_other_than_so_many_times(counting: Counting, text: str, times: int) -> None:
+    line = f"x{text}\n"
+    once = counting.text(line)
+    assert times * (once - 1) < counting.text(line * times) <= times * once
 
 
 @given(st.sampled_from(ESTIMATES + SIMPLE + EXACT), contents)

@@ -2,42 +2,52 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from compactor.core import clip, validate
-from compactor.core.plan import Question, Shape
+from compactor.core.decision import Shape
+from compactor.core.question import Question
 from compactor.core.view import View, prefix_digest, repaired, stripped, tail
-from compactor.model import Compaction
+from compactor.model import Compaction, Reason
 from compactor.policy import Repair
 
 
-def arranged(question: Question, shape: Shape) -> View:
+class Arrangement(NamedTuple):
+    """What the model sees under a shape, and how many values are clipped in it."""
+
+    view: View
+    clipped_values: int
+
+
+def arranged(question: Question, shape: Shape) -> Arrangement:
     """What the model sees of the raw log under a shape."""
     request, means = question.request, question.means
     summary = means.dialect.user_message(shape.summary) if shape.summary else None
     view = tail(request, shape.first_kept, summary, means.read)
+    count = 0
     if shape.repairs and validate.violations(request.format, view.messages):
         view = repaired(view, request, means.dialect, means.read)
     if shape.clipped_before:
-        view, _ = clip.clipped(
+        view, count = clip.clipped(
             view, request, shape.clipped_before, shape.clip_max_tokens, shape.unclipped_tools, means.dialect, means.read
         )
     if shape.stripped_before:
-        view, _ = stripped(view, request, shape.stripped_before, means.dialect, means.read)
-    return view
+        view = stripped(view, request, shape.stripped_before, means.dialect, means.read)
+    return Arrangement(view, count)
 
 
 def shape_of(question: Question) -> Shape | None:
     """The shape that the question's record stands for; None where the record is stale: the log is not the one that it
-    was made from."""
+    was made from.
+    """
     record, request = question.record, question.request
     repairs = question.settings.repair is Repair.SYNTHESIZE
     if record is None:
         return Shape(repairs=repairs)
-    count, lead = len(request.messages), request.leading
-    if record.sequence < 1 or max(record.clipped_before_index, record.stripped_before_index) > count:
+    count, indexes = len(request.messages), (record.clipped_before_index, record.stripped_before_index)
+    if record.sequence < 1 or min(indexes) < 0 or max(indexes) > count:
         return None
-    if not 0 <= record.first_kept_index < count or min(record.clipped_before_index, record.stripped_before_index) < 0:
-        return None
-    if bool(record.summary) != (record.first_kept_index > lead):
+    if not 0 <= record.first_kept_index < count or bool(record.summary) != (record.first_kept_index > request.leading):
         return None
     if record.prefix_digest != prefix_digest(request, record.first_kept_index):
         return None
@@ -53,14 +63,14 @@ def shape_of(question: Question) -> Shape | None:
 
 
 def record_of(
-    question: Question, shape: Shape, *, before: int, after: int, reason: str, history_path: str
+    question: Question, shape: Shape, *, before: int, after: int, reason: Reason, history_path: str = ""
 ) -> Compaction:
     """The record of a shape: the one before it counted on by one."""
     old = question.record
     return Compaction(
         sequence=(old.sequence if old else 0) + 1,
         turn_id=question.turn_id,
-        reason=type(question.reason)(reason),
+        reason=reason,
         summary=shape.summary,
         first_kept_index=shape.first_kept,
         clipped_before_index=shape.clipped_before,

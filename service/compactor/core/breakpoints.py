@@ -1,8 +1,9 @@
 """Where cached prefixes end (rule R24): on the last stable system block, and on the summary message.
 
 Both positions stay put as the history grows, so what is written to the cache in one turn is read in the next. The
-caller's own breakpoints are kept and counted; with four of them there is no room for ours. Breakpoints of a longer life
-have to come first, so ours takes the life that its neighbours leave it. A prefix shorter than the model caches gets none.
+caller's own breakpoints are kept and counted; with four of them there is no room for ours. Breakpoints of a longer
+life have to come first, so ours takes the life that its neighbours leave it. A prefix shorter than the model caches
+gets none.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from compactor.policy import Settings
 
 @dataclass(frozen=True, slots=True)
 class Marked:
-    """A view with breakpoints placed: the bytes of the summary message, the edit of the system text, and where they are.
+    """Breakpoints placed: the bytes of the summary message, the edit of the system text, and where they are.
 
     `is_exhausted` says that a wanted breakpoint found no room.
     """
@@ -33,7 +34,7 @@ def mark(
     request: Request, view: View, settings: Settings, stable_count: int | None, base_tokens: int, dialect: Dialect
 ) -> Marked:
     """Places breakpoints. `base_tokens` is what comes before the system text: fixed costs and tools."""
-    if not settings.prompt_caching or not request.system and view.summary_at is None:
+    if not settings.prompt_caching or (not request.system and view.summary_at is None):
         return Marked()
     marks = _Marks(request, view)
     ttl = settings.cache_ttl or ("1h" if "1h" in marks.all else "5m")

@@ -1,4 +1,4 @@
-"""The summary message (rule R16): what stands around a summary, so that a model reads it as background and nothing else.
+"""The summary message (rule R16): what stands around a summary, so that a model reads it as background only.
 
 The summary stands between two tag lines, the user's open request between two others. Text inside cannot close or open
 either of them: whatever looks like one of the four tags loses its angle bracket, and nothing else is touched, so that
@@ -17,8 +17,8 @@ _OPENING = (
 )
 _REQUEST = "The user's open request, word for word. This is what to work on:"
 _HISTORY = (
-    "The messages themselves are in {path}. If a detail is missing, search that file or read ranges of it with read_file;"
-    " never load all of it."
+    "The messages themselves are in {path}. If a detail is missing, search that file or read ranges of it with"
+    " read_file; never load all of it."
 )
 _NOTHING = "Nothing of them was kept."
 _LOOK_ALIKE = re.compile(r"<(?=\s*/?\s*(?:conversation[\s_-]?summary|open[\s_-]?request)(?![\w-]))", re.IGNORECASE)

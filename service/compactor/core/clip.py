@@ -13,6 +13,7 @@ import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 
+from compactor.core.measure import value_size
 from compactor.core.view import Read, View, rewritten
 from compactor.model import Dialect, Message, Request, Shorten
 
@@ -50,13 +51,13 @@ def shortener(max_tokens: int) -> Shorten:
 
 def preview(text: str, limit: int, *, is_error: bool) -> str | None:
     """Head, note and tail of a text, at most `limit` bytes long; None where that would be no shorter."""
-    if len(text) * 4 <= limit or _size(text) <= limit:
+    if len(text) * 4 <= limit or value_size(text) <= limit:
         return None
     room = limit - len(_note(len(text)).encode())
     errors = _error_lines(text, int(room * ERROR_SHARE)) if is_error or _looks_failed(text) else ""
-    room -= _size(errors)
+    room -= value_size(errors)
     head = _head(text, int(room * HEAD_SHARE))
-    tail = _tail(text, room - _size(head))
+    tail = _tail(text, room - value_size(head))
     if errors and (errors in head or errors in tail):
         errors = ""
     new = f"{head}{_note(len(text) - len(head) - len(tail))}{errors}{tail}"
@@ -65,10 +66,6 @@ def preview(text: str, limit: int, *, is_error: bool) -> str | None:
 
 def _note(left_out: int) -> str:
     return f"\n[… {left_out:,} characters clipped here to save context; not part of the text …]\n"
-
-
-def _size(text: str) -> int:
-    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
 
 
 def _looks_failed(text: str) -> bool:
@@ -83,7 +80,7 @@ def _error_lines(text: str, room: int) -> str:
         line = match.group().strip()
         if line in kept:
             continue
-        room -= _size(line) + 1
+        room -= value_size(line) + 1
         if room < 0:
             break
         kept.append(line)

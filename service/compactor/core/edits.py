@@ -7,11 +7,6 @@ from collections.abc import Sequence
 from compactor.model import ArrayName, Edit, Literal, Piece, Raw, Request, Span
 
 
-def is_identity(pieces: Sequence[Piece], length: int) -> bool:
-    """Whether pieces are the whole raw array, as it is."""
-    return len(pieces) == 1 and pieces[0] == Raw(0, length)
-
-
 def applied(request: Request, edits: Sequence[Edit]) -> bytes:
     """The body with its edits applied; the caller's own bytes where there are none."""
     changes: list[tuple[Span, bytes]] = []

@@ -3,7 +3,8 @@
 Each section is a list of items, best first. The budget is shared by value per token: of all sections the one whose next
 item is worth most for its size goes on, until nothing fits; what a section's items are worth falls along the list, so
 that no section starves the others. Standing instructions come before all that and yield to nothing but the budget
-itself. The first item that does not fit is shortened where that is of use, and closes its section.
+itself; after them comes the newest request. The first item that does not fit is shortened where that is of use, and
+closes its section.
 
 Sizes come from one count of each section, shared out by length; only the result is counted again. Text copied from
 messages stands on one line or behind a quote mark, so that none of it can pass for a heading of the briefing.
@@ -89,9 +90,10 @@ def extract(
         if count(text) <= max_tokens:
             return text, ()
     rates = [_rate(section, max_tokens, count) for section in sections]
+    bounded = [_bounded(section, rate, max_tokens) for section, rate in zip(sections, rates, strict=True)]
     budget = float(max_tokens)
     for _ in range(_ATTEMPTS):
-        chosen = _choose(sections, rates, budget)
+        chosen = _choose(bounded, rates, budget)
         text = _render(sections, chosen, max_tokens)
         tokens = count(text)
         if text and tokens <= max_tokens:
@@ -111,7 +113,7 @@ def _sections(retained: Retained, *, last_words: str, previous: str) -> list[_Se
     others = [_code(text) for text in retained.identifiers if text.strip("./") not in known]
     sections = [
         _Section(INSTRUCTIONS, _newest_last([_point(text) for text in retained.instructions]), 1e9, 1.0, 1e9),
-        _Section(REQUESTS, _newest_and_oldest(map(_point, retained.requests)), 60, 0.95, 240),
+        _Section(REQUESTS, _newest_and_oldest(map(_point, retained.requests)), 60, 0.95, 1e6),
         _Section(PLAN, _open_first(retained.plan), 40, 0.97, 80),
         _Section(QUESTIONS, _in_order(map(_point, retained.open_questions)), 80, 0.9, 80),
         _Section(STANDING, _in_order(_quote(last_words)), 100, 0.8, 160),
@@ -124,6 +126,15 @@ def _sections(retained: Retained, *, last_words: str, previous: str) -> list[_Se
     return [section for section in sections if section.items]
 
 
+def _bounded(section: _Section, rate: float, max_tokens: int) -> _Section:
+    """The section with its first item shortened to half of the budget: what comes first shall not be all there is."""
+    if section.label:
+        return section
+    first = section.items[0]
+    text = wording.shorten(first.text, max(40, int(max_tokens / 2 / rate)), note=" […] ")
+    return section._replace(items=(_Item(text, first.place), *section.items[1:]))
+
+
 def _choose(sections: list[_Section], rates: list[float], budget: float) -> list[tuple[_Item, ...]]:
     """The items of each section that fit the budget, given the tokens of a character in each section."""
     taken: list[list[_Item]] = [[] for _ in sections]
@@ -134,18 +145,18 @@ def _choose(sections: list[_Section], rates: list[float], budget: float) -> list
         costs = {at: _cost(sections[at], len(taken[at]), rates[at]) for at in open_sections}
         at = max(sorted(open_sections), key=lambda at: _worth(sections[at], len(taken[at])) / costs[at])
         section, item = sections[at], sections[at].items[len(taken[at])]
-        cost = costs[at] + (0.0 if section.name in headed else _heading_cost(section, budget, rates[at]))
-        if cost > left:
-            room = left - (cost - costs[at])
+        heading = 0.0 if section.name in headed else _heading_cost(section, budget, rates[at])
+        room = left - heading
+        if costs[at] > room:
             size = int(room / rates[at]) - 4
             if room >= _LEAST_TOKENS and not section.label and size > 0:
                 taken[at].append(_Item(wording.shorten(item.text, size, note=" […] "), item.place))
-                left -= cost - costs[at] + room
+                left = 0.0
             open_sections.discard(at)
             continue
         taken[at].append(item)
         headed.add(section.name)
-        left -= cost
+        left -= heading + costs[at]
         if len(taken[at]) == len(section.items):
             open_sections.discard(at)
     return [tuple(items) for items in taken]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from compactor.core.measure import Counting, message_tokens
+from compactor.core.measure import Counting, message_tokens, value_size
 from compactor.model import Call, Content, Kind, Message, Role
 
 
@@ -11,7 +11,7 @@ def facts(content: Content, counting: Counting) -> Message:
     parts = content.parts
     tokens, media_tokens = message_tokens(content, counting)
     kinds = tuple([part.kind for part in parts])
-    values = [_size(part.text) for part in parts if part.kind is Kind.TOOL_USE or part.kind is Kind.TOOL_RESULT]
+    values = [value_size(part.text) for part in parts if part.kind is Kind.TOOL_USE or part.kind is Kind.TOOL_RESULT]
     has_thinking = Kind.THINKING in kinds
     return Message(
         role=content.role,
@@ -29,7 +29,3 @@ def facts(content: Content, counting: Counting) -> Message:
         breaches=content.breaches,
         marks=content.marks,
     )
-
-
-def _size(text: str) -> int:
-    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))

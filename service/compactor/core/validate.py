@@ -28,7 +28,7 @@ MAX_BREAKPOINTS = 4
 
 
 class Violation(NamedTuple):
-    """A broken rule, and the position of the message that breaks it (-1: none in particular). `id` is that of the call."""
+    """A broken rule, the position of the message that breaks it (-1: none in particular), and the id of the call."""
 
     rule: str
     position: int
@@ -103,9 +103,11 @@ def _order(messages: Sequence[Message]) -> Iterator[Violation]:
             continue
         before = messages[position - 1] if position else None
         follows_server_call = before is not None and before.kinds[-1:] == (Kind.SERVER_TOOL_USE,)
-        if before is None or (before.role is not Role.USER and not follows_server_call):
-            yield Violation("A-28", position)
-        elif position < last and messages[position + 1].role is not Role.ASSISTANT:
+        if (
+            before is None
+            or (before.role is not Role.USER and not follows_server_call)
+            or (position < last and messages[position + 1].role is not Role.ASSISTANT)
+        ):
             yield Violation("A-28", position)
 
 

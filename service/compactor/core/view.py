@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from compactor.model import Dialect, Literal, Message, Piece, Raw, Request
+from compactor.model import ArrayName, Dialect, Edit, Literal, Message, Piece, Raw, Request
 
 OURS = -1
 """The origin of a message that the raw log does not have."""
@@ -77,14 +77,14 @@ def rewritten(view: View, changes: Mapping[int, bytes], read: Read) -> View:
     return View(messages, view.origins, {**view.literals, **changes}, view.summary_at)
 
 
-def stripped(view: View, request: Request, before: int, dialect: Dialect, read: Read) -> tuple[View, bool]:
-    """The view without the reasoning of messages with a raw index under `before`, and whether there was any (R20)."""
+def stripped(view: View, request: Request, before: int, dialect: Dialect, read: Read) -> View:
+    """The view without the reasoning of messages with a raw index under `before` (R20)."""
     changes = {
         position: dialect.strip(view.raw(request, position))
         for position, message in enumerate(view.messages)
         if message.has_thinking and 0 <= view.origins[position] < before
     }
-    return rewritten(view, changes, read), bool(changes)
+    return rewritten(view, changes, read)
 
 
 def repaired(view: View, request: Request, dialect: Dialect, read: Read) -> View:
@@ -116,6 +116,13 @@ def pieces(view: View) -> tuple[Piece, ...]:
         stop = _run_end(view, position)
         found.append(Raw(start, stop))
     return tuple(found)
+
+
+def messages_edit(request: Request, view: View) -> list[Edit]:
+    """The edit of the raw request that makes the messages of a view; none where they are the raw ones."""
+    found = pieces(view)
+    is_whole = found == (Raw(0, len(request.messages)),)
+    return [] if is_whole else [Edit(ArrayName.MESSAGES, found)]
 
 
 def _breaks(view: View) -> Iterable[int]:

@@ -11,7 +11,17 @@ from typing import Any
 from compactor.errors import MalformedPayload
 from compactor.formats import anthropic_repair, json_text
 from compactor.formats.clipping import clip_strings, clip_text
-from compactor.formats.reading import Frame, Reader, ReaderOf, compact, decoded, frame_members, scan, text_of, visible_text
+from compactor.formats.reading import (
+    Frame,
+    Reader,
+    ReaderOf,
+    compact,
+    decoded,
+    frame_members,
+    scan,
+    text_of,
+    visible_text,
+)
 from compactor.model import Content, Element, Format, Kind, Media, Part, Request, Role, Shorten, Span
 
 STRIPPED = b'[{"type":"text","text":"(reasoning left out)"}]'
@@ -49,7 +59,6 @@ def index(body: bytes, reader_of: ReaderOf) -> Request:
         tools_span=moved(frame.tools_span),
         max_output_tokens=maximum if isinstance(maximum, int) and maximum > 0 else None,
         thinking_enabled=isinstance(thinking, dict) and thinking.get("type") == "enabled",
-        breaches=frame.breaches,
     )
 
 
@@ -61,7 +70,7 @@ def _frame(text: bytes, reader: Reader) -> Frame:
     }
     system_span, tools_span = members.get(b"system"), members.get(b"tools")
     system, is_text = _system(text, system_span, reader)
-    return Frame(system, system_span, is_text, _tools(text, tools_span, reader), tools_span, fields, ())
+    return Frame(fields, system, system_span, is_text, _tools(text, tools_span, reader), tools_span)
 
 
 def _system(text: bytes, span: Span | None, reader: Reader) -> tuple[tuple[Element, ...], bool]:

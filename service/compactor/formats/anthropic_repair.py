@@ -30,7 +30,7 @@ class _Block(NamedTuple):
 
 
 class _Message(NamedTuple):
-    index: int
+    at: int
     role: str
     blocks: list[_Block]
 
@@ -47,10 +47,10 @@ def repair(messages: Sequence[bytes]) -> list[tuple[int, bytes | None]]:
         message = parsed[at]
         calls = [str(block.value.get("id")) for block in message.of("tool_use")] if message.role == "assistant" else []
         if not calls:
-            result.append((message.index, _without_orphans(message, messages[at])))
+            result.append((message.at, _without_orphans(message, messages[at])))
             at += 1
             continue
-        result.append((message.index, _cleaned(message, messages[at])))
+        result.append((message.at, _cleaned(message, messages[at])))
         run = list(_run(parsed, at + 1))
         is_open = at + 1 == len(parsed)
         if is_open:
@@ -68,13 +68,11 @@ def _run(parsed: Sequence[_Message], at: int) -> Iterator[_Message]:
         yield message
 
 
-def _answered(
-    calls: list[str], run: list[_Message], messages: Sequence[bytes]
-) -> list[tuple[int, bytes | None]]:
+def _answered(calls: list[str], run: list[_Message], messages: Sequence[bytes]) -> list[tuple[int, bytes | None]]:
     results = [block for message in run for block in message.of("tool_result")]
     ids = [str(block.value.get("tool_use_id")) for block in results]
     if len(run) == 1 and sorted(ids) == sorted(calls) and len(set(ids)) == len(ids) and _results_first(run[0]):
-        return [(run[0].index, _cleaned(run[0], messages[run[0].index]))]
+        return [(run[0].at, _cleaned(run[0], messages[run[0].at]))]
     by_id = {id: block.raw for id, block in zip(ids, results, strict=True)}
     blocks = [by_id.get(call) or _placeholder(call) for call in dict.fromkeys(calls)]
     for message in run:
@@ -83,7 +81,7 @@ def _answered(
                 blocks += _cleaned_block(block)
             elif str(block.value.get("tool_use_id")) not in calls:
                 blocks.append(_as_text(block))
-    return [(run[-1].index if run else -1, _user(blocks))]
+    return [(run[-1].at if run else -1, _user(blocks))]
 
 
 def _results_first(message: _Message) -> bool:

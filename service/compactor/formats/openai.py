@@ -1,7 +1,7 @@
 """OpenAI Chat Completions: an index over a request body, and the bytes of the messages that change.
 
-System text stands in the messages themselves: the leading system messages are the prompt, a later one is a note like any
-other message. Rule names (OA-1, …) are those that `core.validate` explains.
+System text stands in the messages themselves: the leading system messages are the prompt, a later one is a note like
+any other message. Rule names (OA-1, …) are those that `core.validate` explains.
 """
 
 from __future__ import annotations
@@ -16,7 +16,17 @@ import msgspec
 from compactor.errors import EmptyConversation, MalformedPayload
 from compactor.formats import json_text, openai_repair
 from compactor.formats.clipping import clip_strings, clip_text
-from compactor.formats.reading import Frame, Reader, ReaderOf, compact, decoded, frame_members, scan, text_of, visible_text
+from compactor.formats.reading import (
+    Frame,
+    Reader,
+    ReaderOf,
+    compact,
+    decoded,
+    frame_members,
+    scan,
+    text_of,
+    visible_text,
+)
 from compactor.model import Content, Element, Format, Kind, Media, Part, Request, Role, Shorten, Span
 
 _ROLES = {
@@ -74,7 +84,7 @@ def _frame(text: bytes, reader: Reader) -> Frame:
             raise MalformedPayload("tools is not a list of objects", place="tools")
         raws = [text[slice(*at)] for at in json_text.elements(text, span.start)]
         tools = tuple(Element(raw, reader.tool(raw), markable=False) for raw in raws)
-    return Frame((), None, False, tools, span, fields, ())
+    return Frame(tools=tools, tools_span=span, fields=fields)
 
 
 class OpenAIDialect:
@@ -178,7 +188,9 @@ def _content_part(part: Any) -> Part:
         audio = part.get("input_audio")
         audio = audio if isinstance(audio, dict) else {}
         data = audio.get("data")
-        return Part(Kind.MEDIA, media=Media("audio", f"audio/{audio.get('format')}", data if isinstance(data, str) else ""))
+        return Part(
+            Kind.MEDIA, media=Media("audio", f"audio/{audio.get('format')}", data if isinstance(data, str) else "")
+        )
     if kind == "file":
         file = part.get("file")
         file = file if isinstance(file, dict) else {}

@@ -1,8 +1,8 @@
 """Mending broken pairing in Chat Completions messages, so that a log that was damaged before can be sent.
 
-Theory. The calls of an assistant's message have to be answered by the tool messages right behind it, each once. That run
-is rebuilt only if it breaks the rule: a placeholder is put where an answer is missing, of two the last stays. A tool
-message whose call is not in the assistant's message before the run becomes a message of the user, behind the run.
+Theory. The calls of an assistant's message have to be answered by the tool messages right behind it, each once. That
+run is rebuilt only if it breaks the rule: a placeholder is put where an answer is missing, of two the last stays. A
+tool message whose call is not in the assistant's message before the run becomes a message of the user, behind the run.
 """
 
 from __future__ import annotations

@@ -53,13 +53,12 @@ class Frame(NamedTuple):
     `fields` are the option values that a format looks at, by name, decoded.
     """
 
-    system: tuple[Element, ...]
-    system_span: Span | None
-    system_is_text: bool
-    tools: tuple[Element, ...]
-    tools_span: Span | None
     fields: dict[str, Any]
-    breaches: tuple[str, ...]
+    system: tuple[Element, ...] = ()
+    system_span: Span | None = None
+    system_is_text: bool = False
+    tools: tuple[Element, ...] = ()
+    tools_span: Span | None = None
 
 
 class _Body(msgspec.Struct, gc=False):
@@ -103,13 +102,14 @@ def scan(body: bytes, format_name: str) -> Scan:
 
 
 def _spans(body: bytes, raws: list[msgspec.Raw], first: int) -> list[Span]:
-    """Where the messages stand. Most writers put the same separator between all of them; else each gap is looked at."""
+    """Where the messages stand. Most writers put one separator between all of them; else each gap is looked at."""
     sizes = [memoryview(raw).nbytes for raw in raws]
     for separator in _SEPARATORS:
-        starts = list(accumulate(sizes[:-1], lambda at, size, gap=len(separator): at + size + gap, initial=first))  # type: ignore[misc]
-        end = starts[-1] + sizes[-1]
-        if end <= len(body) and body[first:end] == separator.join(raws):  # type: ignore[arg-type]
-            return list(map(Span, starts, map(int.__add__, starts, sizes)))
+        joined = separator.join(raws)
+        if body.startswith(joined, first):
+            gap = len(separator)
+            stops = list(accumulate([size + gap for size in sizes], initial=first))
+            return [Span(start, start + size) for start, size in zip(stops, sizes, strict=False)]
     spans, at = [], first
     for size in sizes:
         spans.append(Span(at, at + size))
@@ -119,7 +119,8 @@ def _spans(body: bytes, raws: list[msgspec.Raw], first: int) -> list[Span]:
 
 def frame_members(frame: bytes) -> dict[bytes, Span]:
     """The values of a frame's members by key. A key that is there twice would be read differently by different parsers,
-    so it is refused with MalformedPayload."""
+    so it is refused with MalformedPayload.
+    """
     found: dict[bytes, Span] = {}
     for member in json_text.members(frame):
         if member.key in found:

@@ -1,5 +1,6 @@
 """Anthropic's counting endpoint, through the official SDK. Key and address come from the environment, as the SDK reads
-them (`ANTHROPIC_API_KEY`, `ANTHROPIC_BASE_URL`)."""
+them (`ANTHROPIC_API_KEY`, `ANTHROPIC_BASE_URL`).
+"""
 
 from __future__ import annotations
 

@@ -29,7 +29,8 @@ from typing import Any
 import tiktoken
 from tiktoken_ext import openai_public  # type: ignore[import-untyped]
 
-from compactor.core.measure import Counting, family_of, heuristic
+from compactor.core.families import family_of
+from compactor.core.measure import Counting, heuristic
 from compactor.model import CountSource, Format
 
 _SHA256: Mapping[str, str] = MappingProxyType(
@@ -47,7 +48,7 @@ _lock = Lock()
 _encodings: dict[str, tiktoken.Encoding | None] = {}
 
 
-def tokenizer_counting(model: str, format: Format) -> Counting | None:  # noqa: A002 - the wire's word
+def tokenizer_counting(model: str, format: Format) -> Counting | None:
     """Counts a model's text exactly; None where its provider has published no tokenizer, or it is not installed whole.
 
     The first call for an encoding loads it: 0.3 s and 140 MB. Fixed costs and media are those of the heuristic.

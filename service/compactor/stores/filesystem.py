@@ -17,7 +17,7 @@ import stat
 import time
 from pathlib import Path
 
-from compactor.core.transcript import FOLDER, HistoryError, Segment, addition, file_name, path_of
+from compactor.core.segments import FOLDER, HistoryError, Segment, addition, file_name, path_of
 
 PATIENCE_SECONDS = 10.0
 _FIRST_PAUSE_SECONDS = 0.001

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from compactor.core.transcript import Segment, addition, path_of
+from compactor.core.segments import Segment, addition, path_of
 
 
 class MemoryHistory:

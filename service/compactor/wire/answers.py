@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from compactor.app import CompactAnswer, CompactCall, CountAnswer, SummarizeAnswer
+from compactor.app import CompactAnswer, CompactCall, CountAnswer, HistoryResult, SummarizeAnswer
 from compactor.core.edits import applied
 from compactor.model import ArrayName, Compaction, Edit, Literal, Notice, Raw, Retained
 from compactor.policy import Repair
@@ -29,11 +29,11 @@ _TARGETS = {
 def compact_response(message: pb.CompactRequest, call: CompactCall, answer: CompactAnswer) -> pb.CompactResponse:
     """The response to a Compact call, in the arm and the mode that it asked for."""
     response = pb.CompactResponse(
-        outcome=pb.Outcome.Value(f"OUTCOME_{answer.outcome}"),
-        reason=record_pb.CompactionReason.Value(f"COMPACTION_REASON_{answer.reason}"),
+        outcome=f"OUTCOME_{answer.outcome}",
+        reason=f"COMPACTION_REASON_{answer.reason}",
         original_input_tokens=answer.before,
         compacted_input_tokens=answer.after,
-        token_count_source=pb.TokenCountSource.Value(f"TOKEN_COUNT_SOURCE_{answer.source}"),
+        token_count_source=f"TOKEN_COUNT_SOURCE_{answer.source}",
         evicted_message_count=answer.evicted_count,
         clipped_value_count=answer.clipped_count,
         breakpoints=[record_pb.Breakpoint(target=_TARGETS[at.target], index=at.index) for at in answer.placed],
@@ -51,9 +51,7 @@ def compact_response(message: pb.CompactRequest, call: CompactCall, answer: Comp
     if answer.record is not None:
         response.compaction.CopyFrom(_record(answer.record))
     if answer.history is not None:
-        response.history.path = answer.history.path
-        response.history.status = record_pb.HistoryStatus.Value(f"HISTORY_STATUS_{answer.history.status}")
-        response.history.markdown = answer.history.markdown
+        response.history.CopyFrom(_history(answer.history))
     if answer.retained is not None:
         response.retained.CopyFrom(_retained(answer.retained))
     if message.explain:
@@ -75,7 +73,7 @@ def count_response(answer: CountAnswer) -> pb.CountTokensResponse:
     """The response to a CountTokens call."""
     return pb.CountTokensResponse(
         input_tokens=answer.tokens,
-        token_count_source=pb.TokenCountSource.Value(f"TOKEN_COUNT_SOURCE_{answer.source}"),
+        token_count_source=f"TOKEN_COUNT_SOURCE_{answer.source}",
         breakdown=pb.TokenBreakdown(
             system=answer.system, tools=answer.tools, messages=answer.messages, media=answer.media
         ),
@@ -88,17 +86,14 @@ def count_response(answer: CountAnswer) -> pb.CountTokensResponse:
 
 
 def _notices(notices: Iterable[Notice]) -> list[record_pb.Notice]:
-    return [
-        record_pb.Notice(code=record_pb.NoticeCode.Value(f"NOTICE_CODE_{notice.code}"), detail=notice.detail)
-        for notice in notices
-    ]
+    return [record_pb.Notice(code=f"NOTICE_CODE_{notice.code}", detail=notice.detail) for notice in notices]
 
 
 def _record(record: Compaction) -> record_pb.Compaction:
     return record_pb.Compaction(
         sequence=record.sequence,
         turn_id=record.turn_id,
-        reason=record_pb.CompactionReason.Value(f"COMPACTION_REASON_{record.reason}"),
+        reason=f"COMPACTION_REASON_{record.reason}",
         strategy=policy_pb2.STRATEGY_SUMMARIZE,
         summary=record.summary,
         first_kept_index=record.first_kept_index,
@@ -113,6 +108,10 @@ def _record(record: Compaction) -> record_pb.Compaction:
         compacted_input_tokens=record.compacted_input_tokens,
         estimate_ratio=record.estimate_ratio,
     )
+
+
+def _history(history: HistoryResult) -> record_pb.History:
+    return record_pb.History(path=history.path, status=f"HISTORY_STATUS_{history.status}", markdown=history.markdown)
 
 
 def _retained(retained: Retained) -> record_pb.Retained:
@@ -159,7 +158,9 @@ def _explanation(call: CompactCall, answer: CompactAnswer) -> record_pb.Explanat
             kept[index] = record_pb.FATE_CLIPPED if position in view.literals else record_pb.FATE_KEPT
     fates: Sequence[Any] = [
         record_pb.MessageFate(
-            index=index, input_tokens=message.tokens, fate=kept.get(index, record_pb.FATE_EVICTED)  # type: ignore[arg-type]
+            index=index,
+            input_tokens=message.tokens,
+            fate=kept.get(index, record_pb.FATE_EVICTED),  # type: ignore[arg-type]
         )
         for index, message in enumerate(messages)
     ]

@@ -28,7 +28,7 @@ from hango.compaction.v1 import compaction_pb2, compaction_service_pb2, conversa
 
 class _FormatEntry(NamedTuple):
     format: Format
-    index: Callable[[bytes, ReaderOf], Request]
+    read: Callable[[bytes, ReaderOf], Request]
     dialect: Dialect
 
 
@@ -122,7 +122,7 @@ def source_of(message: Any, policy: Policy, compactor: Compactor) -> Source:
             body = body_of(message.conversation)
         case _:
             raise MalformedPayload("the call has no source", detail="source")
-    return Source(entry.index(body, compactor.readers(policy, entry.format)), entry.dialect)
+    return Source(entry.read(body, compactor.readers(policy, entry.format)), entry.dialect)
 
 
 def policy_of(message: policy_pb2.Policy) -> Policy:

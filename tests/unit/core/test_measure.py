@@ -6,9 +6,9 @@ from dataclasses import astuple
 
 import pytest
 
+from compactor.core.families import family_of
 from compactor.core.measure import (
     Counting,
-    family_of,
     heuristic,
     message_tokens,
     request_base,
@@ -163,6 +163,8 @@ def test_text_of_one_cheap_letter_is_free() -> None:
         ("claude-fable-5-1", ANTHROPIC, Vocabulary.CLAUDE_48),
         ("claude-latest", ANTHROPIC, Vocabulary.CLAUDE_48),
         ("something-else", OPENAI, Vocabulary.CLAUDE_48),
+        ("marco-o1", OPENAI, Vocabulary.CLAUDE_48),
+        ("openai/o3-mini", OPENAI, Vocabulary.O200K),
         ("", ANTHROPIC, Vocabulary.CLAUDE_48),
     ],
 )

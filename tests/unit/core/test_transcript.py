@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from compactor.core.transcript import HistoryError, Segment, addition, file_name, markdown, path_of, whole
+from compactor.core.segments import HistoryError, Segment, addition, file_name, path_of, whole
+from compactor.core.transcript import markdown
 from compactor.model import Content, Kind, Media, Part, Role
 
 
@@ -72,8 +73,22 @@ def test_half_a_surrogate_pair_becomes_its_escape() -> None:
 
 
 def test_call_keeps_the_spelling_of_its_arguments() -> None:
-    text = only(Part(Kind.TOOL_USE, '{"a": 1.0,  "b":"\\u00e9"}', id="toolu_1", name="read_file"), Role.ASSISTANT)
-    assert 'Tool use `read_file`, id `toolu_1`\n\n```json\n{"a": 1.0,  "b":"\\u00e9"}\n```\n' in text
+    text = only(Part(Kind.TOOL_USE, '{"a": 1.0,  "b":"é"}', id="toolu_1", name="read_file"), Role.ASSISTANT)
+    assert 'Tool use `read_file`, id `toolu_1`\n\n```json\n{"a": 1.0,  "b":"é"}\n```\n' in text
+
+
+def test_strings_of_arguments_with_escapes_stand_as_they_read() -> None:
+    arguments = '{"a\\n": 1e2, "path": "x", "list": ["l1\\n```\\nl3", {"b": "\\\\bword \\u00e9\\/"}]}'
+    text = only(Part(Kind.TOOL_USE, arguments, id="c1", name="edit"), Role.ASSISTANT)
+    assert '```json\n{"a\\n": 1e2, "path": "x", "list": [<text 1>, {"b": <text 2>}]}\n```\n' in text
+    assert "Text 1:\n\n``````text\nl1\n```\nl3\n``````\n\nText 2:\n\n```text\n\\bword é/\n```\n" in text
+
+
+@pytest.mark.parametrize(
+    "arguments", ['{"a": "x\\n', '"x\\ny"', '["\\n"]', '{"a": "\\x"}', "\\", '{"a":' * 100_000 + "\\"]
+)
+def test_arguments_that_are_no_object_stand_as_they_are(arguments: str) -> None:
+    assert f"\n{arguments}\n```\n" in only(Part(Kind.TOOL_USE, arguments, id="c1", name="edit"), Role.ASSISTANT)
 
 
 def test_call_without_arguments_says_so() -> None:

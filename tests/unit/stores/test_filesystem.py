@@ -18,14 +18,14 @@ from pathlib import Path
 
 import pytest
 
-from compactor.core.transcript import HistoryError, Segment
+from compactor.core.segments import HistoryError, Segment
 from compactor.stores.filesystem import FilesystemHistory
 from compactor.stores.memory import MemoryHistory
 
 WRITER = """
 import asyncio, hashlib, resource, signal, sys
 from pathlib import Path
-from compactor.core.transcript import Segment
+from compactor.core.segments import Segment
 from compactor.stores.filesystem import FilesystemHistory
 
 root, start, stop, size, limit = sys.argv[1], *map(int, sys.argv[2:])

@@ -25,9 +25,9 @@ _CONTENT_NAMES = frozenset(
      "new_source", "insert_text", "code_edit", "replacement_text", "replace")
 )  # fmt: skip
 _CHANGES = re.compile(
-    r"write|edit|create|replace|insert|append|patch|save|delete|remove|move|rename|update|touch", re.I
+    r"write|edit|create|replace|insert|append|patch|save|delete|remove|move|rename|update|touch", re.IGNORECASE
 )
-_SEARCHES = re.compile(r"glob|grep|search|find|^ls$|list|tree|present|task|fetch|dir", re.I)
+_SEARCHES = re.compile(r"glob|grep|search|find|^ls$|list|tree|present|task|fetch|dir", re.IGNORECASE)
 _READING_COMMANDS = frozenset(("view", "open", "read", "cat"))
 _PATCHED = re.compile(
     r"^\*\*\* (?:Add|Update|Delete) File: (.+)$|^\*\*\* Move to: (.+)$|^\+\+\+ (?:b/)?(.+)$", re.MULTILINE
@@ -36,8 +36,8 @@ _SHELL_NAMES = ("command", "cmd", "script")
 _SHELL_BREAK = re.compile(r"&&|\|\||[;|\n]")
 _WORD = re.compile(r"'([^'\n]{0,400})'|\"([^\"\n]{0,400})\"|((?:>>?|[^\s'\">]+))")
 _SHELL_FILES = re.compile(r">|\b(?:cat|head|tail|less|more|nl|bat|wc|rm|mv|cp|touch|tee|truncate|sed|perl)\b")
-_READERS = frozenset("cat head tail less more nl bat wc".split())
-_CHANGERS = frozenset("rm mv cp touch tee truncate".split())
+_READERS = frozenset(("cat", "head", "tail", "less", "more", "nl", "bat", "wc"))
+_CHANGERS = frozenset(("rm", "mv", "cp", "touch", "tee", "truncate"))
 _NAME = re.compile(r"[~\w./@+-][\w./@+ -]*")
 _EXTENSION = re.compile(r"\.[A-Za-z][A-Za-z0-9]{0,9}$")
 
@@ -74,15 +74,18 @@ def _habit(tool: str) -> tuple[bool, bool]:
 
 
 def _paths(arguments: dict[str, object]) -> list[str]:
-    paths: list[str] = []
+    """The paths under the first name that holds any."""
     for name in _PATH_NAMES:
         value = arguments.get(name)
-        for path in value[:50] if isinstance(value, list) else (value,):
-            if isinstance(path, str) and 0 < len(path) <= LONGEST_PATH and "\n" not in path and "://" not in path:
-                paths.append(path)
+        given = value[:50] if isinstance(value, list) else (value,)
+        paths = [path for path in given if isinstance(path, str) and _is_path(path)]
         if paths:
-            break
-    return paths
+            return paths
+    return []
+
+
+def _is_path(text: str) -> bool:
+    return 0 < len(text) <= LONGEST_PATH and "\n" not in text and "://" not in text
 
 
 def _patched(arguments: dict[str, object], text: str) -> Iterator[FileRecord]:

@@ -6,8 +6,8 @@ text backwards. What people and the assistant write, and short arguments, are al
 neither: constants, file names, addresses, words in backticks. A long text gives its head and its tail, where ids and
 results stand.
 
-Rank: where it was seen (arguments of tools count most, then the user's words, failures, the assistant's words, results),
-how often, and how lately.
+Rank: where it was seen (arguments of tools count most, then the user's words, failures, the assistant's words,
+results), how often, and how lately.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ _PAIR = re.compile(r"[A-Za-z]+/[A-Za-z]+")  # "and/or" as well as a short path
 _HEX = re.compile(r"[0-9a-f]{7,64}", re.ASCII)
 _WHOLE = re.compile(r"[\w./:@#~+%$=&?,-]+")
 _NAMES_A_NUMBER = re.compile(
-    r"(?:^|_|[a-z])(?:ids?|no|number|num|amount|price|total|port|account|pr|issue|order|code|zip|phone)$", re.I
+    r"(?:^|_|[a-z])(?:ids?|no|number|num|amount|price|total|port|account|pr|issue|order|code|zip|phone)$", re.IGNORECASE
 )
 _TELLS = re.compile(r"[0-9/.@:A-Z#-]")
 _EDGE = ".,:;!?-*_=+()[]{}\"'`"
@@ -107,14 +107,14 @@ def scan_named(text: str, found: dict[str, int], weight: int) -> None:
                 found.setdefault(name, weight)
     if ":\\" in text:
         for path in _WINDOWS_PATH.findall(text):
-            found.setdefault(path, weight)
+            found.setdefault(path.rstrip(_EDGE), weight)
     ascii_only = text.isascii()
     if ascii_only and "_" not in text and "@" not in text and text.count(".") <= text.count(". ") + text.endswith("."):
         return
     for word in text.split():
         if "_" in word or "." in word[1:-1] or "@" in word or not (ascii_only or word.isascii()):
-            for name in _NAME.findall(word):
-                name = name.rstrip(_EDGE).lstrip(_LEFT_EDGE)
+            for match in _NAME.findall(word):
+                name = match.rstrip(_EDGE).lstrip(_LEFT_EDGE)
                 if len(name) > 3 and not _is_dull(name):
                     found.setdefault(name, weight)
 
@@ -128,7 +128,7 @@ def scan_argument(name: str, value: str, found: dict[str, int], weight: int) -> 
         return
     if len(value) <= LONGEST and _WHOLE.fullmatch(value):
         token = value.rstrip(_EDGE).lstrip(_LEFT_EDGE)
-        if 3 < len(token) and not token.isalpha() and _TELLS.search(token) and not _is_dull(token):
+        if len(token) > 3 and not token.isalpha() and _TELLS.search(token) and not _is_dull(token):
             found[token] = max(found.get(token, 0), weight)
         return
     if len(value) <= LONGEST_SAID:
@@ -218,7 +218,7 @@ def _is_name(name: str) -> bool:
 
 
 def _kind(text: str) -> float:
-    """What the look of an identifier says for it: an id cannot be guessed or found again, a plain number says little."""
+    """What the look of an identifier says for it: an id cannot be guessed or found again, a number says little."""
     if text[0] == "/" or "://" in text:
         return 1.0
     if _PAIR.fullmatch(text):

@@ -181,6 +181,7 @@ def _lines(lines: Iterable[str]) -> Iterator[str]:
     """The lines that say something, each as one line, without what hosts put around an output."""
     for line in lines:
         numbered = _LINE_NUMBER.match(line)
-        line = " ".join(line[numbered.end() if numbered else 0 :][: 2 * LONGEST_OUTCOME].split())
-        if line and not _CHATTER.match(line):
-            yield line
+        start = numbered.end() if numbered else 0
+        told = " ".join(line[start : start + 2 * LONGEST_OUTCOME].split())
+        if told and not _CHATTER.match(told):
+            yield told

@@ -16,7 +16,7 @@ LONGEST_BLOCK = 400
 _LONGEST_TASK_FREE = 2_000  # before any file is open, a longer text states the task
 
 _OUTPUT = re.compile(
-    r"(?:EXECUTION RESULT of|OBSERVATION:|Observation:|\[The command completed|<function_results>|<tool_response>|<output>)"
+    r"EXECUTION RESULT of|OBSERVATION:|Observation:|\[The command completed|<function_results>|<tool_response>|<output>"
 )
 _PROMPT_AT_END = re.compile(r"\n\(Open file: [^\n]*\n\(Current directory: [^\n]*\nbash-\$\s*\Z")
 

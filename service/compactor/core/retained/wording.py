@@ -36,7 +36,7 @@ def one_line(text: str, limit: int) -> str:
 
 
 def shorten(text: str, limit: int, *, note: str = "") -> str:
-    """At most `limit` characters of the text: head and tail, with the note or the number of characters left out between.
+    """At most `limit` characters of the text: head and tail, and between them the note or the number of those left out.
 
     >>> shorten("abcdefghijklmnopqrstuvwxyz", 11, note="…")
     'abcdef…wxyz'
@@ -107,11 +107,11 @@ def without_code(text: str) -> str:
 
 
 def sentences(text: str) -> list[tuple[str, bool]]:
-    """The sentences of the prose in a text, list marks off, each with whether it is a point of a list.
+    r"""The sentences of the prose in a text, list marks off, each with whether it is a point of a list.
 
     Code blocks, quotes, lines of logs and markup, and indented lines that are no list are left out.
 
-    >>> sentences("Use tabs. Thanks!\\n> quoted\\n- No emojis.")
+    >>> sentences("Use tabs. Thanks!\n> quoted\n- No emojis.")
     [('Use tabs.', False), ('Thanks!', False), ('No emojis.', True)]
     """
     found: list[tuple[str, bool]] = []

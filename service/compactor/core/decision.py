@@ -1,0 +1,63 @@
+"""What was decided, complete, as a value: nothing has to be evicted, or what has to be done so that the rest fits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from compactor.core.view import View
+from compactor.model import Compaction, Notice, Outcome, Reason
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """How a view is made from the raw log: what a record says of it. All indexes are raw."""
+
+    first_kept: int = 0
+    summary: str = ""
+    clipped_before: int = 0
+    clip_max_tokens: int = 0
+    unclipped_tools: tuple[str, ...] = ()
+    stripped_before: int = 0
+    repairs: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Fits:
+    """Nothing has to be evicted: the view can be sent.
+
+    `record` is the one now in force, None where the raw request is sent as it is.
+    """
+
+    view: View
+    record: Compaction | None
+    outcome: Outcome
+    reason: Reason
+    before: int
+    notices: tuple[Notice, ...] = ()
+    clipped_values: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Messages have to be evicted: the decision, complete.
+
+    `shape` has no summary yet. The raw messages `[evicted_from, shape.first_kept)` are evicted by this plan; all before
+    that were evicted earlier. `request_text` is the user's open request where it is evicted too; it goes into the
+    summary message verbatim. `summary_tokens` is what the summary may take, frame not included.
+    """
+
+    shape: Shape
+    outcome: Outcome
+    reason: Reason
+    before: int
+    evicted_from: int
+    evicted_count: int
+    wanted: int
+    boundary_note: str
+    request_text: str
+    summary_tokens: int
+    notices: tuple[Notice, ...] = ()
+    clipped_values: int = 0
+
+
+Decision = Fits | Plan

@@ -1,0 +1,166 @@
+"""Leaving out the oldest messages: where the kept part begins, what stands before it, and whether that can be sent.
+
+Behind a summary the boundary snaps to a safe cut, and moves on from cut to cut while the kept part is too large.
+Truncation drops whole turns from the front; inside the open turn it drops whole batches, and the user's request goes
+into the leading message. Values of the kept part are clipped only if all that was not enough.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Sequence
+from dataclasses import replace
+
+from compactor.core import boundary, briefing
+from compactor.core.decision import Plan
+from compactor.core.inspect import input_notices, refuse_broken
+from compactor.core.lighten import behind_summary, clipped_kept
+from compactor.core.state import State, with_stripping
+from compactor.model import Notice, NoticeCode, Outcome
+
+COMFORT = 0.7
+"""The share of the target that a summary should bring a request under, so that the next turns do not trigger again."""
+
+SUMMARY_SHARE = 3
+"""A summary takes at most the third part of what it stands for."""
+
+LEAST_SUMMARY = 120
+"""Tokens that a summary gets even where it stands for little."""
+
+_LONGEST_PATH = "/conversation_history/" + "x" * 64 + ".md"
+
+
+def summarized(state: State) -> Plan | None:
+    """The plan to put a summary in the place of the oldest messages (R13 to R15); None where there is no safe cut."""
+    keeps, wanted, target = state.cuts.keeps, state.wanted, state.target
+    snapped = boundary.snap(keeps, wanted)
+    if snapped is None:
+        return None
+    cuts = keeps[bisect_left(keeps, snapped) :]
+    has_say = state.question.settings.keep_messages is not None
+    comfortable = target if has_say else int(target * COMFORT)
+    at = next((cut for cut in cuts if _fits_at(state, cut, comfortable)), None)
+    if at is None:
+        at = next((cut for cut in cuts if _fits_at(state, cut, target)), cuts[-1])
+    most = state.question.settings.trigger_messages
+    if most is not None:
+        at = next((cut for cut in cuts if cut >= at and state.count - cut + 1 <= most), at)
+    return _planned(state, at, _boundary_note(snapped, wanted, at), Outcome.SUMMARIZED)
+
+
+def truncated(state: State) -> Plan | None:
+    """The plan to drop whole oldest turns until the request fits (R22); None where there is nothing to drop."""
+    cuts, room = state.cuts, state.question.room(state.target)
+    if cuts.request is None:
+        positions: Sequence[int] = cuts.keeps
+    else:
+        turns = [position for position in cuts.turns if position <= cuts.request]
+        positions = turns + cuts.keeps[bisect_left(cuts.keeps, cuts.request) :]
+    if not positions:
+        return None
+    fitting = (at for at in positions if state.suffix[at] + _lead_tokens(state, at) <= room)
+    at = next(fitting, positions[-1])
+    return _planned(state, at, "whole oldest turns were dropped until the rest fits", Outcome.TRUNCATED)
+
+
+def floor(state: State) -> int:
+    """Real tokens of what no compaction takes away: system, tools, the open request and the last step."""
+    question, cuts = state.question, state.cuts
+    last = cuts.keeps[-1] if cuts.keeps else cuts.turns[-1] if cuts.turns else state.first
+    asked = cuts.request
+    request_tokens = state.view.messages[asked].tokens if asked is not None and asked < last else 0
+    return question.scale.up(question.fixed_tokens + state.prompt_tokens + request_tokens + state.suffix[last])
+
+
+def gain(state: State) -> int:
+    """Real tokens that a summary would free, at least."""
+    at = boundary.snap(state.cuts.keeps, state.wanted)
+    if at is None:
+        return 0
+    evicted = state.suffix[state.question.request.leading] - state.suffix[at]
+    return state.question.scale.up(max(0, evicted - evicted // SUMMARY_SHARE))
+
+
+def _boundary_note(snapped: int, wanted: int, at: int) -> str:
+    if at != snapped:
+        return "moved forward so that the kept part fits"
+    if snapped > wanted:
+        return "no safe cut before the wanted boundary; the next one after it"
+    return "the wanted boundary is a safe cut" if snapped == wanted else "moved back to the nearest safe cut"
+
+
+def _fits_at(state: State, at: int, target: int) -> bool:
+    """Whether a request cut there fits with a summary of fair size."""
+    room = state.question.room(target)
+    fair = min(_ideal_summary(state, at), max(LEAST_SUMMARY, room // 10))
+    return state.suffix[at] + _lead_tokens(state, at) + fair <= room
+
+
+def _lead_tokens(state: State, at: int) -> int:
+    """Estimated tokens of the leading message of a cut without the summary in it."""
+    means, text = state.question.means, _open_request(state, at)
+    framed = briefing.frame("", history_path=_LONGEST_PATH, request=text)
+    return means.read(means.dialect.user_message(framed)).tokens
+
+
+def _ideal_summary(state: State, at: int) -> int:
+    """Estimated tokens that the summary of a cut should get: a share of what it stands for, up to its own limits."""
+    settings, scale = state.question.settings, state.question.scale
+    most = scale.down(settings.summary_max_tokens + settings.retained_max_tokens)
+    evicted = state.suffix[state.question.request.leading] - state.suffix[at]
+    return min(most, max(LEAST_SUMMARY, evicted // SUMMARY_SHARE))
+
+
+def _open_request(state: State, at: int) -> str:
+    """The user's newest request where a cut evicts it and none is kept behind it (R14); else empty."""
+    request, dialect = state.question.request, state.question.means.dialect
+    asked = state.cuts.request
+    if asked is not None and asked >= at:
+        return ""
+    for index in range(state.raw_index(at) - 1, request.leading - 1, -1):
+        if request.messages[index].is_request:
+            return "\n".join([part.text for part in dialect.read(request.raw(index)).parts if part.text])
+    return ""
+
+
+def _planned(state: State, at: int, note: str, outcome: Outcome) -> Plan:
+    """The plan of a cut, checked to be possible: it fits the window, and what is kept is whole."""
+    question, settings = state.question, state.question.settings
+    first_kept = state.raw_index(at)
+    shape = replace(state.shape, first_kept=first_kept, summary="")
+    if shape.clipped_before <= first_kept:
+        shape = replace(shape, clipped_before=0, clip_max_tokens=0, unclipped_tools=())
+    if shape.stripped_before <= first_kept:
+        shape = replace(shape, stripped_before=0)
+    shape, notices = with_stripping(question, shape)
+    lead = _lead_tokens(state, at)
+    least = LEAST_SUMMARY if outcome is Outcome.SUMMARIZED else 0
+    room = question.room(state.target) - lead
+    kept, clipped_before = behind_summary(question, shape)
+    clipped_values = clipped_before
+    if kept.tokens + least > room:
+        shape, (kept, clipped_values) = clipped_kept(question, shape, room - least)
+    if clipped_values > clipped_before:
+        notices = (*notices, Notice(NoticeCode.KEPT_PART_CLIPPED, "values of the kept part were clipped to fit"))
+    refuse_broken(question, kept)
+    size = question.scale.up(question.fixed_tokens + kept.tokens + lead)
+    if size > settings.window:
+        raise state.too_small(kept.tokens - state.prompt_tokens + lead)
+    if size > min(settings.trigger, settings.budget):
+        notices = (*notices, Notice(NoticeCode.FIXED_COST_EXCEEDS_BUDGET, "what has to be kept exceeds the trigger"))
+        room = max(room, question.room(settings.window) - lead)
+    evicted_from = max(question.request.leading, state.shape.first_kept)
+    return Plan(
+        shape=shape,
+        outcome=outcome,
+        reason=state.reason,
+        before=state.before,
+        evicted_from=evicted_from,
+        evicted_count=max(0, first_kept - evicted_from),
+        wanted=state.raw_index(state.wanted),
+        boundary_note=note,
+        request_text=_open_request(state, at),
+        summary_tokens=min(_ideal_summary(state, at), max(0, room - kept.tokens)),
+        notices=(*state.notices, *notices, *input_notices(question, kept)),
+        clipped_values=clipped_values - clipped_before,
+    )

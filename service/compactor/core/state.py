@@ -1,0 +1,146 @@
+"""Where a decision starts from: the view under the record, its size, where it may be cut, and what is aimed at."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from compactor.core import boundary
+from compactor.core.arrange import arranged, shape_of
+from compactor.core.decision import Shape
+from compactor.core.question import Question
+from compactor.core.view import OURS, View
+from compactor.errors import WindowTooSmall
+from compactor.model import Message, Notice, NoticeCode, Reason
+from compactor.policy import KeepUnit, Reasoning, Repair
+
+OVERFLOW_AIM = 0.75
+TRUNCATE_AIM = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """A view that may have to be brought down.
+
+    `before` is its size in real tokens, `suffix[i]` the estimated tokens of its messages from position i on. `first` is
+    the first position that may be evicted.
+    """
+
+    question: Question
+    shape: Shape
+    view: View
+    clipped_values: int
+    before: int
+    first: int
+    cuts: boundary.Cuts
+    suffix: Sequence[int]
+    notices: tuple[Notice, ...]
+
+    @property
+    def count(self) -> int:
+        """Messages of the view."""
+        return len(self.view.messages)
+
+    @property
+    def is_forced(self) -> bool:
+        """Whether the caller wants a compaction whatever the estimate says."""
+        return self.question.reason is not Reason.UNSPECIFIED
+
+    @property
+    def reason(self) -> Reason:
+        """The reason that the response names."""
+        return self.question.reason if self.is_forced else Reason.THRESHOLD
+
+    @property
+    def target(self) -> int:
+        """What to bring the request down to, in real tokens; each rung of the ladder aims lower than the one before."""
+        trigger = min(self.question.settings.trigger, self.question.settings.budget)
+        match self.question.reason:
+            case Reason.OVERFLOW:
+                return int(OVERFLOW_AIM * min(trigger, self.before))
+            case Reason.TRUNCATE:
+                return int(TRUNCATE_AIM * min(trigger, self.before))
+            case _:
+                return trigger
+
+    @property
+    def wanted(self) -> int:
+        """The position from which messages should be kept verbatim."""
+        settings, count = self.question.settings, self.count
+        if settings.keep_messages is not None:
+            return max(self.first, count - max(1, settings.keep_messages))
+        if settings.keep_unit is KeepUnit.MESSAGES:
+            return max(self.first, count - max(1, math.ceil(settings.keep_fraction * (count - self.first))))
+        room = self.question.scale.down(int(settings.keep_fraction * settings.window))
+        kept = next(position for position in range(count + 1) if self.suffix[position] <= room)
+        return max(self.first, min(kept, count - 1))
+
+    @property
+    def clip_before(self) -> int:
+        """The raw index before which values may be clipped: where the newest, exempt messages begin."""
+        recent = self.question.settings.keep_recent
+        return self.raw_index(self.wanted if recent is None else max(0, self.count - recent))
+
+    @property
+    def prompt_tokens(self) -> int:
+        """Estimated tokens of the system messages at the head."""
+        return sum([message.tokens for message in self.view.messages[: self.question.request.leading]])
+
+    def raw_index(self, position: int) -> int:
+        """The raw index of a position; that of the next raw message where the position holds one of ours."""
+        origins = self.view.origins
+        while position < len(origins) and origins[position] == OURS:
+            position += 1
+        return origins[position] if position < len(origins) else len(self.question.request.messages)
+
+    def too_small(self, turn_tokens: int) -> WindowTooSmall:
+        """The error of a request that does not fit, with what its parts cost; the open turn in estimated tokens."""
+        question = self.question
+        up, tools, window = question.scale.up, question.base_tokens, question.settings.window
+        system = question.fixed_tokens - tools + self.prompt_tokens
+        return WindowTooSmall(
+            f"nothing that may be dropped makes the request fit a window of {window} tokens: system text takes "
+            f"{up(system)}, tools {up(tools)}, the open turn {up(turn_tokens)}",
+            max_input_tokens=window,
+            system_tokens=up(system),
+            tools_tokens=up(tools),
+            open_turn_tokens=up(turn_tokens),
+        )
+
+
+def started(question: Question) -> State:
+    """The state under the question's record, or without it where it is stale."""
+    shape = shape_of(question)
+    notices: tuple[Notice, ...] = ()
+    if shape is None:
+        notices = (Notice(NoticeCode.RECORD_STALE, "the record was not made from this log; decided afresh"),)
+        question = replace(question, record=None)
+        shape = Shape(repairs=question.settings.repair is Repair.SYNTHESIZE)
+    view, clipped_values = arranged(question, shape)
+    first = max(view.first, question.request.leading)
+    cuts = boundary.cuts(view.messages, first, thinking_enabled=question.request.thinking_enabled)
+    suffix = _suffix_tokens(view.messages)
+    before = question.total(view)
+    return State(question, shape, view, clipped_values, before, first, cuts, suffix, notices)
+
+
+def with_stripping(question: Question, shape: Shape) -> tuple[Shape, tuple[Notice, ...]]:
+    """The shape with all reasoning written so far left out, where the model binds it to what comes before (R20)."""
+    if question.settings.reasoning is not Reasoning.STRIP:
+        return shape, ()
+    if not any(message.has_thinking for message in question.request.messages[shape.first_kept :]):
+        return shape, ()
+    notice = Notice(
+        NoticeCode.REASONING_STRIPPED, "reasoning written before the edit was left out, as the model demands"
+    )
+    return replace(shape, stripped_before=len(question.request.messages)), (notice,)
+
+
+def _suffix_tokens(messages: Sequence[Message]) -> list[int]:
+    sums = [0] * (len(messages) + 1)
+    total = 0
+    for position in range(len(messages) - 1, -1, -1):
+        total += messages[position].tokens
+        sums[position] = total
+    return sums
