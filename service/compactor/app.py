@@ -143,7 +143,7 @@ class Compactor:
 
     def readers(self, policy: Policy, format: Format) -> ReaderOf:
         """Chooses, by model, the reader that counts as a policy says."""
-        return lambda model: self._facts.reader(self._counts.local(policy, model, format).counting)
+        return lambda model: self._facts.reader(self._counts.local(policy, model, format).counting, format)
 
     async def compact(self, call: CompactCall) -> CompactAnswer:
         """A request that fits, and the record that reproduces it."""
@@ -167,8 +167,8 @@ class Compactor:
         settings = self._settings(policy, request)
         counting = self._counts.local(policy, request.model, request.format).counting
         indexes = range(request.leading, len(request.messages))
-        harvest = self._facts.harvester(dialect)
-        harvests = [harvest(request.raw(index)) for index in indexes]
+        harvest = self._facts.harvester(request, dialect)
+        harvests = [harvest(index) for index in indexes]
         retained = retain(harvests)
         text, dropped = extractive.extract(
             retained,
@@ -300,7 +300,7 @@ class Compactor:
         """The summary that needs no model, over everything that is evicted, from the raw log."""
         request, means = question.request, question.means
         evicted = range(request.leading, plan.shape.first_kept)
-        harvests = [means.harvest(request.raw(index)) for index in evicted]
+        harvests = [means.harvest(index) for index in evicted]
         retained = retain(harvests)
         if plan.request_text:
             requests = tuple(text for text in retained.requests if text not in plan.request_text)
@@ -333,7 +333,7 @@ class Compactor:
     async def _question(self, call: CompactCall, settings: Settings) -> tuple[Question, Count]:
         count = self._counts.local(call.policy, call.request.model, call.request.format)
         counting = count.counting
-        reader = self._facts.reader(counting)
+        reader = self._facts.reader(counting, call.request.format)
         dialect = call.dialect
         tools = request_base(counting, len(call.request.tools)) + sum(tool.tokens for tool in call.request.tools)
         question = Question(
@@ -342,7 +342,7 @@ class Compactor:
             means=Means(
                 dialect=dialect,
                 read=lambda raw: reader.message(raw, dialect.read),
-                harvest=self._facts.harvester(dialect),
+                harvest=self._facts.harvester(call.request, dialect),
                 count=counting.text,
             ),
             base_tokens=tools,

@@ -6,7 +6,7 @@ forgotten. An entry that is found in the old one moves up. That is nearly an LRU
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from typing import Generic, TypeVar
 
 Value = TypeVar("Value")
@@ -35,6 +35,13 @@ class Memo(Generic[Value]):
             if value is not None:
                 self.keep(key, value)
         return value
+
+    def recall_all(self, keys: Sequence[Hashable]) -> list[Value | None]:
+        """The values of many keys, in order."""
+        found = list(map(self._young.get, keys))
+        if None in found and self._old:
+            return [self.recall(key) if value is None else value for key, value in zip(keys, found, strict=True)]
+        return found
 
     def keep(self, key: Hashable, value: Value) -> None:
         """Keeps a value; what was used longest ago may go."""

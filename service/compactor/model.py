@@ -134,12 +134,13 @@ class Element:
     mark: str = ""  # TTL of the caller's own breakpoint, empty for none
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Request:
     """An indexed request.
 
-    `spans[i]` is where `messages[i]` stands in `body`. `array` is the span of the whole messages array with its
-    brackets; `system_span` and `tools_span` are those of the fields' values, None where there is no such field.
+    `messages[i]` stands in `body` from `starts[i]` to `stops[i]`; `keys[i]` names its content in this process. `array`
+    is the span of the whole messages array with its brackets; `system_span` and `tools_span` are those of the fields'
+    values, None where there is no such field.
     `system_is_text` says that the system field is a plain string, which `system` then shows as one block.
     `leading` counts the system messages at the head of an OpenAI body: they are the prompt, never evicted.
     """
@@ -148,7 +149,9 @@ class Request:
     body: bytes
     model: str
     messages: Sequence[Message]
-    spans: Sequence[Span]
+    keys: Sequence[bytes]
+    starts: Sequence[int]
+    stops: Sequence[int]
     array: Span
     system: tuple[Element, ...] = ()
     system_span: Span | None = None
@@ -161,8 +164,7 @@ class Request:
 
     def raw(self, index: int) -> bytes:
         """The bytes of one message, as the caller wrote them."""
-        start, stop = self.spans[index]
-        return self.body[start:stop]
+        return self.body[self.starts[index] : self.stops[index]]
 
 
 class Dialect(Protocol):

@@ -18,13 +18,13 @@ from compactor.core.retained import Harvest, harvest
 from compactor.errors import MalformedPayload
 from compactor.formats.reading import Frame
 from compactor.memo import Memo
-from compactor.model import Content, Dialect, Message
+from compactor.model import Content, Dialect, Format, Message, Request
 
 Read = Callable[[bytes], Content]
 
 _SEED = secrets.randbits(64)
-_MESSAGE_BYTES = 400
-_PART_BYTES = 120
+_MESSAGE_BYTES, _PART_BYTES = 400, 120
+_HARVEST_BYTES, _FINDING_BYTES = 300, 200
 
 
 def digest(raw: bytes | msgspec.Raw) -> bytes:
@@ -36,64 +36,62 @@ class Facts:
     """Everything that is remembered of message bytes, bounded by about `max_bytes` in all."""
 
     def __init__(self, max_bytes: int) -> None:
-        self._max_bytes = max_bytes // 2
-        self._messages: dict[str, Memo[Message]] = {}
+        self._messages: Memo[Message] = Memo(max_bytes // 2, _message_cost)
+        self._harvests: Memo[Harvest] = Memo(max_bytes // 8 * 3, _harvest_cost)
         self._frames: Memo[Frame] = Memo(max_bytes // 8, _frame_cost)
-        self._harvests: Memo[Harvest] = Memo(max_bytes // 4, _harvest_cost)
 
-    def reader(self, counting: Counting) -> CachedReader:
-        """A reader that counts in the given way."""
-        memo = self._messages.get(counting.name)
-        if memo is None:
-            if len(self._messages) >= MOST_COUNTINGS:
-                self._messages.clear()
-            memo = self._messages[counting.name] = Memo(self._max_bytes // MOST_COUNTINGS * 4, _message_cost)
-        return CachedReader(counting, memo, self._frames)
+    def reader(self, counting: Counting, format: Format) -> CachedReader:
+        """A reader of a format that counts in the given way."""
+        return CachedReader(counting, format, self._messages, self._frames)
 
-    def harvester(self, dialect: Dialect) -> Callable[[bytes], Harvest]:
-        """What is worth keeping of a message, by its bytes."""
-        memo, name = self._harvests, str(dialect.format)
+    def harvester(self, request: Request, dialect: Dialect) -> Callable[[int], Harvest]:
+        """What is worth keeping of a raw message, by its index."""
+        memo = self._harvests
 
-        def harvested(raw: bytes) -> Harvest:
-            key = (name, digest(raw))
+        def harvested(index: int) -> Harvest:
+            key = request.keys[index]
             found = memo.recall(key)
             if found is None:
-                found = harvest(dialect.read(raw))
+                found = harvest(dialect.read(request.raw(index)))
                 memo.keep(key, found)
             return found
 
         return harvested
 
 
-MOST_COUNTINGS = 16
-"""Ways of counting that are remembered side by side; callers that make up more start over."""
-
-
 class CachedReader:
-    """Gives the facts of messages, counts system text and tools; see `formats.reading.Reader`."""
+    """Gives the facts of messages, counts system text and tools; see `formats.reading.Reader`.
 
-    __slots__ = ("_frames", "_memo", "counting")
+    The format and the way of counting are in the seed of its keys, so that equal bytes have facts for each.
+    """
 
-    def __init__(self, counting: Counting, memo: Memo[Message], frames: Memo[Frame]) -> None:
+    __slots__ = ("_frames", "_memo", "_seed", "counting")
+
+    def __init__(self, counting: Counting, format: Format, memo: Memo[Message], frames: Memo[Frame]) -> None:
         self.counting = counting
+        self._seed = xxhash.xxh3_64_intdigest(f"{format}/{counting.name}".encode(), _SEED)
         self._memo = memo
         self._frames = frames
 
-    def messages(self, raws: Sequence[msgspec.Raw], read: Read) -> list[Message]:
-        recall, make = self._memo.recall, xxhash.xxh3_128_digest
-        found: list[Message] = []
-        for index, raw in enumerate(raws):
-            key = make(raw, _SEED)
-            message = recall(key)
-            if message is None:
-                message = self._read(bytes(raw), read, index)
-                self._memo.keep(key, message)
-            found.append(message)
-        return found
+    def messages(self, raws: Sequence[msgspec.Raw], read: Read) -> tuple[list[Message], list[bytes]]:
+        make, seed = xxhash.xxh3_128_digest, self._seed
+        keys = [make(raw, seed) for raw in raws]
+        known = self._memo.recall_all(keys)
+        if None not in known:
+            return known, keys  # type: ignore[return-value]
+        return [
+            self._read(bytes(raws[index]), keys[index], read, index) if message is None else message
+            for index, message in enumerate(known)
+        ], keys
 
     def message(self, raw: bytes, read: Read) -> Message:
-        """The facts of one message."""
-        return self.messages([raw], read)[0]  # type: ignore[list-item]
+        """The facts of one message of ours."""
+        key = xxhash.xxh3_128_digest(raw, self._seed)
+        message = self._memo.recall(key)
+        if message is None:
+            message = facts(read(raw), self.counting)
+            self._memo.keep(key, message)
+        return message
 
     def system(self, content: Content) -> int:
         return system_tokens(content, self.counting)
@@ -102,18 +100,20 @@ class CachedReader:
         return tool_tokens(definition.decode(), self.counting)
 
     def frame(self, text: bytes, build: Callable[[], Frame]) -> Frame:
-        key = (self.counting.name, digest(text))
+        key = xxhash.xxh3_128_digest(text, self._seed)
         found = self._frames.recall(key)
         if found is None:
             found = build()
             self._frames.keep(key, found)
         return found
 
-    def _read(self, raw: bytes, read: Read, index: int) -> Message:
+    def _read(self, raw: bytes, key: bytes, read: Read, index: int) -> Message:
         try:
-            return facts(read(raw), self.counting)
+            message = facts(read(raw), self.counting)
         except MalformedPayload as error:
             raise _placed(error, index) from None
+        self._memo.keep(key, message)
+        return message
 
 
 def _message_cost(message: Message) -> int:
@@ -125,7 +125,7 @@ def _frame_cost(frame: Frame) -> int:
 
 
 def _harvest_cost(found: Harvest) -> int:
-    return 300 + 200 * sum(len(part) if isinstance(part, tuple) else 1 for part in found)
+    return _HARVEST_BYTES + _FINDING_BYTES * sum([len(part) for part in found if isinstance(part, tuple)])
 
 
 def _placed(error: MalformedPayload, index: int) -> MalformedPayload:

@@ -48,8 +48,8 @@ CONTENTS = st.builds(
 )
 HOSTILE = (
     "a", "/", ".", "'", '"', "\n", "`", "1", "-", "a.", "1/", "://", "http://", "a@", "A_", "<system-reminder>",
-    "```\n", "- [ ] x\n", "? ", "。", "\\", "never ", "use a ", "*** Update File: x\n", "exit code ", "< ", "> ", "cat ",
-    "<conversation_summary ", "\u2028", "\ud800", "a_1", "no more than ",
+    "```\n", "- [ ] x\n", "? ", "。", "\\", "never ", "use a ", "*** Update File: x\n", "exit code ", "< ", "> ",
+    "cat ", "<conversation_summary ", "\u2028", "\ud800", "a_1", "no more than ",
 )  # fmt: skip
 
 

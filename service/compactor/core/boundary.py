@@ -51,15 +51,15 @@ def cuts(messages: Sequence[Message], first: int, *, thinking_enabled: bool) -> 
                 is_open_turn = request is not None and position > request
                 if not (thinking_enabled and is_open_turn and not message.opens_with_thinking):
                     keeps.append(position)
-        if message.calls:
-            open_calls.update([call.id for call in message.calls])
-        if message.server_calls:
+        calls, results = message.calls, message.results
+        if calls:
+            open_calls.update([call.id for call in calls])
+        if message.server_calls or message.server_results:
             open_server.update(message.server_calls)
-        if message.server_results:
             open_server.difference_update(message.server_results)
-        if message.results:
-            open_calls.difference_update(message.results)
-        came_results = bool(message.results)
+        if results:
+            open_calls.difference_update(results)
+        came_results = bool(results)
         before = role
     return Cuts(keeps, turns, request)
 

@@ -13,7 +13,7 @@ def applied(request: Request, edits: Sequence[Edit]) -> bytes:
     for edit in edits:
         match edit.array:
             case ArrayName.MESSAGES:
-                inner = b",".join([_bytes(piece, request.body, request.spans) for piece in edit.pieces])
+                inner = b",".join([_bytes(piece, request) for piece in edit.pieces])
                 changes.append((Span(request.array.start + 1, request.array.stop - 1), inner))
             case ArrayName.SYSTEM if request.system_span is not None:
                 changes.append((request.system_span, _array(edit.pieces, [block.raw for block in request.system])))
@@ -24,10 +24,10 @@ def applied(request: Request, edits: Sequence[Edit]) -> bytes:
     return _spliced(request.body, changes) if changes else request.body
 
 
-def _bytes(piece: Piece, body: bytes, spans: Sequence[Span]) -> bytes:
+def _bytes(piece: Piece, request: Request) -> bytes:
     match piece:
         case Raw(start, stop):
-            return body[spans[start].start : spans[stop - 1].stop]
+            return request.body[request.starts[start] : request.stops[stop - 1]]
         case Literal(data):
             return data
 

@@ -8,12 +8,12 @@ into the leading message. Values of the kept part are clipped only if all that w
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from compactor.core import boundary, briefing
 from compactor.core.decision import Plan
-from compactor.core.inspect import input_notices, refuse_broken
+from compactor.core.inspect import checked
 from compactor.core.lighten import behind_summary, clipped_kept
 from compactor.core.state import State, with_stripping
 from compactor.model import Notice, NoticeCode, Outcome
@@ -36,16 +36,19 @@ def summarized(state: State) -> Plan | None:
     snapped = boundary.snap(keeps, wanted)
     if snapped is None:
         return None
-    cuts = keeps[bisect_left(keeps, snapped) :]
+    lead = _leads(state)
+    cuts = [cut for cut in keeps[bisect_left(keeps, snapped) :] if _frees(state, cut, lead(cut))]
+    if not cuts:
+        return None
     has_say = state.question.settings.keep_messages is not None
     comfortable = target if has_say else int(target * COMFORT)
-    at = next((cut for cut in cuts if _fits_at(state, cut, comfortable)), None)
+    at = next((cut for cut in cuts if _fits_at(state, cut, lead(cut), comfortable)), None)
     if at is None:
-        at = next((cut for cut in cuts if _fits_at(state, cut, target)), cuts[-1])
+        at = next((cut for cut in cuts if _fits_at(state, cut, lead(cut), target)), cuts[-1])
     most = state.question.settings.trigger_messages
     if most is not None:
         at = next((cut for cut in cuts if cut >= at and state.count - cut + 1 <= most), at)
-    return _planned(state, at, _boundary_note(snapped, wanted, at), Outcome.SUMMARIZED)
+    return _planned(state, at, lead(at), _boundary_note(snapped, wanted, at), Outcome.SUMMARIZED)
 
 
 def truncated(state: State) -> Plan | None:
@@ -56,11 +59,12 @@ def truncated(state: State) -> Plan | None:
     else:
         turns = [position for position in cuts.turns if position <= cuts.request]
         positions = turns + cuts.keeps[bisect_left(cuts.keeps, cuts.request) :]
+    lead = _leads(state)
+    positions = [at for at in positions if _frees(state, at, lead(at))]
     if not positions:
         return None
-    fitting = (at for at in positions if state.suffix[at] + _lead_tokens(state, at) <= room)
-    at = next(fitting, positions[-1])
-    return _planned(state, at, "whole oldest turns were dropped until the rest fits", Outcome.TRUNCATED)
+    at = next((at for at in positions if state.suffix[at] + lead(at) <= room), positions[-1])
+    return _planned(state, at, lead(at), "whole oldest turns were dropped until the rest fits", Outcome.TRUNCATED)
 
 
 def floor(state: State) -> int:
@@ -89,18 +93,31 @@ def _boundary_note(snapped: int, wanted: int, at: int) -> str:
     return "the wanted boundary is a safe cut" if snapped == wanted else "moved back to the nearest safe cut"
 
 
-def _fits_at(state: State, at: int, target: int) -> bool:
+def _frees(state: State, at: int, lead: int) -> bool:
+    """Whether what a cut evicts is more than what has to stand in its place."""
+    return state.suffix[state.question.request.leading] - state.suffix[at] > lead
+
+
+def _fits_at(state: State, at: int, lead: int, target: int) -> bool:
     """Whether a request cut there fits with a summary of fair size."""
     room = state.question.room(target)
     fair = min(_ideal_summary(state, at), max(LEAST_SUMMARY, room // 10))
-    return state.suffix[at] + _lead_tokens(state, at) + fair <= room
+    return state.suffix[at] + lead + fair <= room
 
 
-def _lead_tokens(state: State, at: int) -> int:
-    """Estimated tokens of the leading message of a cut without the summary in it."""
-    means, text = state.question.means, _open_request(state, at)
-    framed = briefing.frame("", history_path=_LONGEST_PATH, request=text)
-    return means.read(means.dialect.user_message(framed)).tokens
+def _leads(state: State) -> Callable[[int], int]:
+    """Estimated tokens of the leading message without the summary in it, by cut. There are two sizes: with the open
+    request in it, and without.
+    """
+    means, asked = state.question.means, state.cuts.request
+
+    def size(request: str) -> int:
+        framed = briefing.frame("", history_path=_LONGEST_PATH, request=request)
+        return means.read(means.dialect.user_message(framed)).tokens
+
+    without = size("")
+    within = size(_open_request(state, state.count))
+    return lambda at: without if asked is not None and asked >= at else within
 
 
 def _ideal_summary(state: State, at: int) -> int:
@@ -123,7 +140,7 @@ def _open_request(state: State, at: int) -> str:
     return ""
 
 
-def _planned(state: State, at: int, note: str, outcome: Outcome) -> Plan:
+def _planned(state: State, at: int, lead: int, note: str, outcome: Outcome) -> Plan:
     """The plan of a cut, checked to be possible: it fits the window, and what is kept is whole."""
     question, settings = state.question, state.question.settings
     first_kept = state.raw_index(at)
@@ -133,7 +150,6 @@ def _planned(state: State, at: int, note: str, outcome: Outcome) -> Plan:
     if shape.stripped_before <= first_kept:
         shape = replace(shape, stripped_before=0)
     shape, notices = with_stripping(question, shape)
-    lead = _lead_tokens(state, at)
     least = LEAST_SUMMARY if outcome is Outcome.SUMMARIZED else 0
     room = question.room(state.target) - lead
     kept, clipped_before = behind_summary(question, shape)
@@ -142,7 +158,7 @@ def _planned(state: State, at: int, note: str, outcome: Outcome) -> Plan:
         shape, (kept, clipped_values) = clipped_kept(question, shape, room - least)
     if clipped_values > clipped_before:
         notices = (*notices, Notice(NoticeCode.KEPT_PART_CLIPPED, "values of the kept part were clipped to fit"))
-    refuse_broken(question, kept)
+    checks = checked(question, kept)
     size = question.scale.up(question.fixed_tokens + kept.tokens + lead)
     if size > settings.window:
         raise state.too_small(kept.tokens - state.prompt_tokens + lead)
@@ -161,6 +177,6 @@ def _planned(state: State, at: int, note: str, outcome: Outcome) -> Plan:
         boundary_note=note,
         request_text=_open_request(state, at),
         summary_tokens=min(_ideal_summary(state, at), max(0, room - kept.tokens)),
-        notices=(*state.notices, *notices, *input_notices(question, kept)),
+        notices=(*state.notices, *notices, *checks),
         clipped_values=clipped_values - clipped_before,
     )

@@ -13,36 +13,33 @@ from compactor.model import Notice, NoticeCode
 from compactor.policy import Repair
 
 
-def refuse_broken(question: Question, view: View) -> None:
-    """Raises for the first broken pair in what would be sent."""
-    for violation in validate.violations(question.request.format, view.messages):
-        name = validate.PAIRING.get(violation.rule)
-        if name is None:
-            continue
-        error: type[errors.InvalidRequest] = getattr(errors, name)
-        index = view.origins[violation.position]
-        text = f"messages[{index}] breaks the pairing of tool calls and results (rule {violation.rule[:4]})"
-        if violation.id:
-            text += f": {violation.id[:64]}"
-        raise error(text, message_index=index, rule=violation.rule[:4], tool_use_id=violation.id[:64])
-
-
-def input_notices(question: Question, view: View) -> list[Notice]:
-    """What the raw request breaks, is sent all the same, and what was mended in it."""
+def checked(question: Question, view: View) -> tuple[Notice, ...]:
+    """What is to be said of what would be sent. Raises the error of the first broken pair in it."""
     request = question.request
     found = validate.violations(request.format, view.messages)
+    for violation in found:
+        if violation.rule in validate.PAIRING:
+            raise _error(violation, view)
     found += validate.breakpoint_violations(request.tools, request.system, view.messages)
-    rules = sorted({violation.rule for violation in found if violation.rule not in validate.PAIRING})
-    notices = []
-    if rules:
-        detail = f"the raw request breaks rules of its provider: {', '.join(rules)}"
-        notices.append(Notice(NoticeCode.INPUT_VIOLATION, detail))
+    notices: list[Notice] = []
+    if found:
+        rules = ", ".join(sorted({violation.rule for violation in found}))
+        notices.append(Notice(NoticeCode.INPUT_VIOLATION, f"the raw request breaks rules of its provider: {rules}"))
     if question.settings.repair is Repair.SYNTHESIZE and _was_repaired(question, view):
         notices.append(Notice(NoticeCode.REQUEST_REPAIRED, "broken messages in the part that is sent were mended"))
-    return notices
+    return tuple(notices)
+
+
+def _error(violation: validate.Violation, view: View) -> errors.InvalidRequest:
+    error: type[errors.InvalidRequest] = getattr(errors, validate.PAIRING[violation.rule])
+    index, rule, call = view.origins[violation.position], violation.rule[:4], violation.id[:64]
+    text = f"messages[{index}] breaks the pairing of tool calls and results (rule {rule}){': ' if call else ''}{call}"
+    return error(text, message_index=index, rule=rule, tool_use_id=call)
 
 
 def _was_repaired(question: Question, view: View) -> bool:
+    if not view.literals and OURS not in view.origins:
+        return False
     raw = validate.violations(question.request.format, question.request.messages)
     sent = {index for index in view.origins if index >= 0}
-    return any(violation.position in sent for violation in raw) and bool(view.literals or OURS in view.origins)
+    return any(violation.position in sent for violation in raw)

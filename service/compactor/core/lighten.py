@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from compactor.core.arrange import Arrangement, arranged, record_of
 from compactor.core.decision import Fits, Shape
-from compactor.core.inspect import input_notices, refuse_broken
+from compactor.core.inspect import checked
 from compactor.core.question import Question
 from compactor.core.state import State, with_stripping
 from compactor.model import Notice, NoticeCode, Outcome, Reason
@@ -78,9 +78,8 @@ def _clipped(state: State, shape: Shape, notices: tuple[Notice, ...]) -> Fits:
     question, settings = state.question, state.question.settings
     shape, stripping = with_stripping(question, shape)
     view, clipped_values = arranged(question, shape)
-    refuse_broken(question, view)
     after = question.total(view)
-    found = [*state.notices, *notices, *stripping, *input_notices(question, view)]
+    found = [*state.notices, *notices, *stripping, *checked(question, view)]
     if after > min(settings.trigger, settings.budget):
         found.append(Notice(NoticeCode.FIXED_COST_EXCEEDS_BUDGET, "what has to be kept exceeds the trigger"))
     record = record_of(question, shape, before=state.before, after=after, reason=state.reason)

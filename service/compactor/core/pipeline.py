@@ -15,9 +15,9 @@ from dataclasses import dataclass, replace
 from compactor.core import briefing, evict, lighten, validate
 from compactor.core.arrange import arranged, record_of
 from compactor.core.decision import Decision, Fits, Plan
-from compactor.core.inspect import input_notices, refuse_broken
+from compactor.core.inspect import checked
 from compactor.core.question import Question
-from compactor.core.state import State, started
+from compactor.core.state import Standing, State, standing, surveyed
 from compactor.core.view import View
 from compactor.model import Compaction, Notice, NoticeCode, Outcome, Reason
 
@@ -37,9 +37,10 @@ class Result:
 
 def prepare(question: Question) -> Decision:
     """What has to be done for the request to fit. Raises for a request that cannot be sent or cannot fit."""
-    state = started(question)
-    if _is_answered(state) or not _is_over(state):
-        return _left(state)
+    at = standing(question)
+    if _is_answered(at) or not _is_over(at):
+        return _left(at)
+    state = surveyed(at)
     if question.reason is Reason.TRUNCATE:
         return _truncation(state)
     return lighten.clipped_old(state) or _eviction(state)
@@ -47,7 +48,7 @@ def prepare(question: Question) -> Decision:
 
 def truncate(question: Question) -> Decision:
     """The plainer way: whole oldest turns are dropped, whatever was decided before."""
-    return _truncation(started(question))
+    return _truncation(surveyed(standing(question)))
 
 
 def finish(question: Question, plan: Plan, summary: str, history_path: str) -> Result:
@@ -66,10 +67,10 @@ def finish(question: Question, plan: Plan, summary: str, history_path: str) -> R
 
 def view_of(question: Question) -> View:
     """What the model would see if nothing new were decided."""
-    return started(question).view
+    return standing(question).view
 
 
-def _is_answered(state: State) -> bool:
+def _is_answered(state: Standing) -> bool:
     """Whether this very question was answered by its record: same turn, same reason, nothing appended since (R3)."""
     record = state.question.record
     if record is None or not state.question.turn_id or record.turn_id != state.question.turn_id:
@@ -77,7 +78,7 @@ def _is_answered(state: State) -> bool:
     return record.reason is state.reason and record.compacted_input_tokens == state.before
 
 
-def _is_over(state: State) -> bool:
+def _is_over(state: Standing) -> bool:
     """Whether something triggers: a reason that forces it, the tokens, or the number of messages (R8)."""
     settings = state.question.settings
     if state.is_forced or state.before > settings.trigger:
@@ -95,7 +96,10 @@ def _eviction(state: State) -> Decision:
             return _instead(state, "the keep window covers every message")
         if evict.gain(state) < settings.min_gain * state.before:
             return _instead(state, "a summary would free too little")
-    return evict.summarized(state) or _truncation(state)
+    plan = evict.summarized(state)
+    if plan is None and state.before <= state.target:
+        return _left(state, NoticeCode.GAIN_TOO_SMALL, "nothing can be evicted that is larger than what replaces it")
+    return plan or _truncation(state)
 
 
 def _instead(state: State, why: str) -> Decision:
@@ -111,10 +115,9 @@ def _truncation(state: State) -> Decision:
     return plan or _left(state, NoticeCode.FIXED_COST_EXCEEDS_BUDGET, "nothing can be evicted or clipped")
 
 
-def _left(state: State, code: NoticeCode | None = None, why: str = "") -> Fits:
+def _left(state: Standing, code: NoticeCode | None = None, why: str = "") -> Fits:
     """The view under the record, untouched. Broken pairing in it is the caller's error; another breach is named."""
     question, view = state.question, state.view
-    refuse_broken(question, view)
-    notices = (*state.notices, *([Notice(code, why)] if code else ()), *input_notices(question, view))
+    notices = (*state.notices, *([Notice(code, why)] if code else ()), *checked(question, view))
     outcome = Outcome.UNCHANGED if question.record is None else Outcome.REUSED
     return Fits(view, question.record, outcome, Reason.UNSPECIFIED, state.before, notices)

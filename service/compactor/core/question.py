@@ -16,12 +16,13 @@ from compactor.policy import Settings
 class Means:
     """What the core needs to look closer at a message; all pure functions of its bytes.
 
-    `read` gives the facts of a message, `harvest` what is worth keeping of it, `count` the tokens of a text.
+    `read` gives the facts of a message, `harvest` what is worth keeping of the raw message with an index, `count` the
+    tokens of a text.
     """
 
     dialect: Dialect
     read: Read
-    harvest: Callable[[bytes], Harvest]
+    harvest: Callable[[int], Harvest]
     count: Callable[[str], int]
 
 

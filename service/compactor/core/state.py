@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 
 from compactor.core import boundary
 from compactor.core.arrange import arranged, shape_of
@@ -19,22 +20,15 @@ OVERFLOW_AIM = 0.75
 TRUNCATE_AIM = 0.5
 
 
-@dataclass(frozen=True, slots=True)
-class State:
-    """A view that may have to be brought down.
-
-    `before` is its size in real tokens, `suffix[i]` the estimated tokens of its messages from position i on. `first` is
-    the first position that may be evicted.
-    """
+@dataclass(frozen=True, slots=True, repr=False)
+class Standing:
+    """Where a question stands: the view under its record, of `before` real tokens."""
 
     question: Question
     shape: Shape
     view: View
     clipped_values: int
     before: int
-    first: int
-    cuts: boundary.Cuts
-    suffix: Sequence[int]
     notices: tuple[Notice, ...]
 
     @property
@@ -63,6 +57,19 @@ class State:
                 return int(TRUNCATE_AIM * min(trigger, self.before))
             case _:
                 return trigger
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class State(Standing):
+    """A view that has to be brought down, with what is needed for it.
+
+    `first` is the first position that may be evicted; `suffix[i]` are the estimated tokens of the messages from
+    position i on.
+    """
+
+    first: int
+    cuts: boundary.Cuts
+    suffix: Sequence[int]
 
     @property
     def wanted(self) -> int:
@@ -109,8 +116,8 @@ class State:
         )
 
 
-def started(question: Question) -> State:
-    """The state under the question's record, or without it where it is stale."""
+def standing(question: Question) -> Standing:
+    """Where the question stands under its record, or without it where it is stale."""
     shape = shape_of(question)
     notices: tuple[Notice, ...] = ()
     if shape is None:
@@ -118,11 +125,16 @@ def started(question: Question) -> State:
         question = replace(question, record=None)
         shape = Shape(repairs=question.settings.repair is Repair.SYNTHESIZE)
     view, clipped_values = arranged(question, shape)
-    first = max(view.first, question.request.leading)
-    cuts = boundary.cuts(view.messages, first, thinking_enabled=question.request.thinking_enabled)
-    suffix = _suffix_tokens(view.messages)
-    before = question.total(view)
-    return State(question, shape, view, clipped_values, before, first, cuts, suffix, notices)
+    return Standing(question, shape, view, clipped_values, question.total(view), notices)
+
+
+def surveyed(at: Standing) -> State:
+    """The standing with its view surveyed: where it may be cut, and what its tails weigh."""
+    question, messages = at.question, at.view.messages
+    first = max(at.view.first, question.request.leading)
+    cuts = boundary.cuts(messages, first, thinking_enabled=question.request.thinking_enabled)
+    suffix = _suffix_tokens(messages)
+    return State(question, at.shape, at.view, at.clipped_values, at.before, at.notices, first, cuts, suffix)
 
 
 def with_stripping(question: Question, shape: Shape) -> tuple[Shape, tuple[Notice, ...]]:
@@ -138,9 +150,4 @@ def with_stripping(question: Question, shape: Shape) -> tuple[Shape, tuple[Notic
 
 
 def _suffix_tokens(messages: Sequence[Message]) -> list[int]:
-    sums = [0] * (len(messages) + 1)
-    total = 0
-    for position in range(len(messages) - 1, -1, -1):
-        total += messages[position].tokens
-        sums[position] = total
-    return sums
+    return list(accumulate([message.tokens for message in reversed(messages)], initial=0))[::-1]

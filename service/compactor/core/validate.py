@@ -73,13 +73,14 @@ def _is_tolerated(rule: str, position: int, messages: Sequence[Message]) -> bool
 def _anthropic_pairing(messages: Sequence[Message]) -> Iterator[Violation]:
     open_calls: tuple[str, ...] = ()
     for position, message in enumerate(messages):
-        results = message.results
+        results, calls = message.results, message.calls
         if open_calls or results:
-            if results == open_calls and len(set(results)) == len(results):
-                open_calls = ()
-            else:
+            is_answered = results == open_calls and (len(results) == 1 or len(set(results)) == len(results))
+            if not is_answered:
                 yield from _mismatch(open_calls, results, position)
-        open_calls = tuple([call.id for call in message.calls]) if message.calls else ()
+            open_calls = ()
+        if calls:
+            open_calls = (calls[0].id,) if len(calls) == 1 else tuple([call.id for call in calls])
 
 
 def _mismatch(calls: Sequence[str], results: Sequence[str], position: int) -> Iterator[Violation]:

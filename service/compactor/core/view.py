@@ -16,13 +16,14 @@ from compactor.model import ArrayName, Dialect, Edit, Literal, Message, Piece, R
 OURS = -1
 """The origin of a message that the raw log does not have."""
 
-_MARK = re.compile(rb',?\s*"cache_control"\s*:\s*(?:null|\{[^{}]*\})(\s*,(?=\s*"))?')
+_MARK = re.compile(rb'"cache_control"\s*:\s*(?:null|\{[^{}]*\})')
+_SPACE_AND_COMMA = re.compile(rb"\s*,?\s*")
 
 Read = Callable[[bytes], Message]
 """Gives the facts of a message from its bytes."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class View:
     """Messages as they would be sent.
 
@@ -157,22 +158,31 @@ def prefix_digest(request: Request, stop: int) -> bytes:
     System messages at the head are left out: system text may change. Breakpoints are left out because callers move them
     from turn to turn: a mark is no content.
     """
-    spans, body = request.spans[request.leading : stop], request.body
-    if not spans:
+    lead = request.leading
+    if stop <= lead:
         return hashlib.sha256().digest()
-    start, end = spans[0].start, spans[-1].stop
-    if end - start == sum([stop - start for start, stop in spans]) + len(spans) - 1:
-        text = body[start:end]
+    starts, stops = request.starts[lead:stop], request.stops[lead:stop]
+    if stops[-1] - starts[0] == sum(stops) - sum(starts) + len(starts) - 1:
+        text = request.body[starts[0] : stops[-1]]
     else:
-        text = b",".join([body[start:stop] for start, stop in spans])
+        text = b",".join([request.raw(index) for index in range(lead, stop)])
     return hashlib.sha256(without_marks(text)).digest()
 
 
 def without_marks(text: bytes) -> bytes:
-    """JSON text without its `cache_control` members."""
-    return _MARK.sub(_without_mark, text) if b'"cache_control"' in text else text
+    """JSON text without its `cache_control` members and the commas that go with them.
 
-
-def _without_mark(match: re.Match[bytes]) -> bytes:
-    has_comma_before = match.group(0).startswith(b",")
-    return b"," if has_comma_before and match.group(1) else b""
+    Inside a string the quotes of such a member are escaped, so what looks like one is one.
+    """
+    pieces: list[bytes] = []
+    at = 0
+    for match in _MARK.finditer(text):
+        before = text[at : match.start()].rstrip(b" \t\n\r")
+        at = match.end()
+        if before.endswith(b","):
+            before = before[:-1]
+        else:
+            at = _SPACE_AND_COMMA.match(text, at).end()  # type: ignore[union-attr]
+        pieces.append(before)
+    pieces.append(text[at:])
+    return b"".join(pieces) if at else text

@@ -36,7 +36,7 @@ def index(body: bytes, reader_of: ReaderOf) -> Request:
     found = scan(body, Format.ANTHROPIC_MESSAGES)
     reader = reader_of(found.model)
     frame = reader.frame(found.frame, lambda: _frame(found.frame, reader))
-    messages = reader.messages(found.raws, DIALECT.read)
+    messages, keys = reader.messages(found.raws, DIALECT.read)
     shift = len(body) - len(found.frame)
 
     def moved(span: Span | None) -> Span | None:
@@ -50,7 +50,9 @@ def index(body: bytes, reader_of: ReaderOf) -> Request:
         body=body,
         model=found.model,
         messages=messages,
-        spans=found.spans,
+        keys=keys,
+        starts=found.starts,
+        stops=found.stops,
         array=found.array,
         system=frame.system,
         system_span=moved(frame.system_span),
@@ -227,7 +229,7 @@ def _part(block: Any, place: str) -> Part:
         data = block.get("data")
         return Part(Kind.THINKING, weight=len(data) if isinstance(data, str) else 0)
     if kind in _MEDIA:
-        return _media_part(block)
+        return _media_part(block, place)
     if kind in ("server_tool_use", "mcp_tool_use"):
         return _call(Kind.SERVER_TOOL_USE, block)
     if kind.endswith("_tool_result"):
@@ -255,12 +257,13 @@ def _result(block: dict[str, Any], place: str) -> Part:
     return Part(Kind.TOOL_RESULT, text_of(content, f"{place}.content"), identifier, is_error=is_error)
 
 
-def _media_part(block: dict[str, Any]) -> Part:
+def _media_part(block: dict[str, Any], place: str) -> Part:
     source = block.get("source")
     source = source if isinstance(source, dict) else {}
     nested = source.get("content")
     if isinstance(nested, list):
-        return Part(Kind.OPAQUE, visible_text({"content": nested}))
+        parts = tuple(_part(part, f"{place}.source.content") for part in nested)
+        return Part(Kind.OPAQUE, "\n".join(part.text for part in parts if part.text), name=block["type"], parts=parts)
     data = source.get("data")
     reference = source.get("url") or source.get("file_id")
     media = Media(

@@ -47,7 +47,7 @@ def index(body: bytes, reader_of: ReaderOf) -> Request:
     found = scan(body, Format.OPENAI_CHAT)
     reader = reader_of(found.model)
     frame = reader.frame(found.frame, lambda: _frame(found.frame, reader))
-    messages = reader.messages(found.raws, DIALECT.read)
+    messages, keys = reader.messages(found.raws, DIALECT.read)
     leading = len(list(takewhile(lambda message: message.role is Role.SYSTEM, messages)))
     if leading == len(messages):
         raise EmptyConversation("the request has no messages besides system text", message_count=leading)
@@ -61,7 +61,9 @@ def index(body: bytes, reader_of: ReaderOf) -> Request:
         body=body,
         model=found.model,
         messages=messages,
-        spans=found.spans,
+        keys=keys,
+        starts=found.starts,
+        stops=found.stops,
         array=found.array,
         tools=frame.tools,
         tools_span=tools_span,
@@ -194,7 +196,10 @@ def _content_part(part: Any) -> Part:
     if kind == "file":
         file = part.get("file")
         file = file if isinstance(file, dict) else {}
-        return Part(Kind.MEDIA, media=_media("document", file.get("file_data") or file.get("file_id"), ""))
+        data = file.get("file_data")
+        if isinstance(data, str) and data:
+            return Part(Kind.MEDIA, media=_media("document", data, "") if data.startswith("data:") else _bare(data))
+        return Part(Kind.MEDIA, media=_media("document", file.get("file_id"), ""))
     text = visible_text(part)
     return Part(Kind.OPAQUE, text, name=kind, weight=max(0, len(compact(part)) - len(text.encode())))
 
@@ -205,6 +210,11 @@ def _media(type: str, address: object, detail: str) -> Media:
     if match is None:
         return Media(type, reference=text, detail=detail)
     return Media(type, match.group(1) or "", text[match.end() :], detail=detail)
+
+
+def _bare(data: str) -> Media:
+    """A file whose bytes come without a data URL around them."""
+    return Media("document", "application/pdf", data)
 
 
 def _calls(message: dict[str, Any]) -> list[Part]:

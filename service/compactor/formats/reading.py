@@ -26,8 +26,10 @@ _SEPARATORS = (b",", b", ")
 class Reader(Protocol):
     """Gives the facts of messages and counts the rest, in one way of counting; knows what was read before."""
 
-    def messages(self, raws: Sequence[msgspec.Raw], read: Callable[[bytes], Content]) -> list[Message]:
-        """The facts of messages, in order."""
+    def messages(
+        self, raws: Sequence[msgspec.Raw], read: Callable[[bytes], Content]
+    ) -> tuple[list[Message], list[bytes]]:
+        """The facts of messages and the keys of their content, in order."""
         ...
 
     def system(self, content: Content) -> int:
@@ -73,7 +75,8 @@ class Scan(NamedTuple):
     """A body's messages as slices, where they stand, and the rest."""
 
     raws: list[msgspec.Raw]
-    spans: list[Span]
+    starts: list[int]
+    stops: list[int]
     array: Span
     frame: bytes
     model: str
@@ -91,30 +94,29 @@ def scan(body: bytes, format_name: str) -> Scan:
     if not raws:
         raise EmptyConversation("the request has no messages", message_count=0)
     first = json_text.address(raws[0]) - json_text.address(body)
-    spans = _spans(body, raws, first)
+    starts, stops = _places(body, raws, first)
     start = len(body[:first].rstrip(b" \t\n\r")) - 1
-    stop = json_text.skip_space(body, spans[-1].stop) + 1
+    stop = json_text.skip_space(body, stops[-1]) + 1
     frame = b"".join((body[:start], b"0", body[stop:]))
     if not body.isascii():
         _check_utf8(frame, format_name)
     model = text_of(decoded(bytes(top.model), "model"), "model")
-    return Scan(raws, spans, Span(start, stop), frame, model)
+    return Scan(raws, starts, stops, Span(start, stop), frame, model)
 
 
-def _spans(body: bytes, raws: list[msgspec.Raw], first: int) -> list[Span]:
-    """Where the messages stand. Most writers put one separator between all of them; else each gap is looked at."""
+def _places(body: bytes, raws: list[msgspec.Raw], first: int) -> tuple[list[int], list[int]]:
+    """Where messages begin and end. Most writers put one separator between all of them; else each gap is looked at."""
     sizes = [memoryview(raw).nbytes for raw in raws]
     for separator in _SEPARATORS:
-        joined = separator.join(raws)
-        if body.startswith(joined, first):
+        if body.startswith(separator.join(raws), first):
             gap = len(separator)
-            stops = list(accumulate([size + gap for size in sizes], initial=first))
-            return [Span(start, start + size) for start, size in zip(stops, sizes, strict=False)]
-    spans, at = [], first
+            starts = list(accumulate([size + gap for size in sizes[:-1]], initial=first))
+            return starts, list(map(int.__add__, starts, sizes))
+    starts, at = [], first
     for size in sizes:
-        spans.append(Span(at, at + size))
+        starts.append(at)
         at = json_text.skip_space(body, json_text.skip_space(body, at + size) + 1)
-    return spans
+    return starts, list(map(int.__add__, starts, sizes))
 
 
 def frame_members(frame: bytes) -> dict[bytes, Span]:

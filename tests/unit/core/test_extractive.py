@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,8 @@ from compactor.formats.anthropic import AnthropicDialect
 from compactor.formats.openai import OpenAIDialect
 from compactor.model import Content, FileRecord, Retained, ToolOutcome
 
-TRANSCRIPTS = Path("/work/shared/transcripts/dev")
+# A folder of real request bodies, which are not part of the project.
+TRANSCRIPTS = Path(os.environ.get("TRANSCRIPTS_DIR", "transcripts"))
 
 RETAINED = Retained(
     instructions=("Never push to main.", "Answer in French."),
@@ -197,7 +199,7 @@ def _contents(path: Path) -> list[Content]:
     return [dialect.read(json.dumps(message).encode()) for message in json.loads(path.read_bytes())["messages"]]
 
 
-@pytest.mark.skipif(not TRANSCRIPTS.is_dir(), reason="the real transcripts are not here")
+@pytest.mark.skipif(not TRANSCRIPTS.is_dir(), reason="TRANSCRIPTS_DIR names no folder of real transcripts")
 def test_real_transcripts_become_briefings_within_the_budget() -> None:
     for path in sorted(TRANSCRIPTS.glob("*.json")):
         harvests = [harvest(content) for content in _contents(path)]

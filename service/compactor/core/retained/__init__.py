@@ -87,7 +87,7 @@ def retain(harvests: Sequence[Harvest]) -> Retained:
             (path for path, changed in ledger if changed),
         ),
         files=ledger,
-        tool_outcomes=outcomes.newest(done),
+        tool_outcomes=tuple(done),
         plan=plan.merge(steps),
         open_questions=tuple(dict.fromkeys((*from_user, *from_assistant, *waiting[-1:]))),
     )

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import NamedTuple
 
 from compactor.core.retained import wording
@@ -217,6 +218,7 @@ def _is_name(name: str) -> bool:
     )
 
 
+@lru_cache(maxsize=1 << 15)
 def _kind(text: str) -> float:
     """What the look of an identifier says for it: an id cannot be guessed or found again, a number says little."""
     if text[0] == "/" or "://" in text:

@@ -22,6 +22,7 @@ MOST_OUTCOMES = 200
 UNANSWERED = "no result yet"
 _END = 2_048
 _BREAK = "\n"
+_BRACKETS = "[]{}(),;"
 
 _TELLING_NAMES = (
     "command", "cmd", "file_path", "notebook_path", "target_file", "pattern", "query", "url", "path", "filename",
@@ -116,42 +117,48 @@ def answer(text: str, *, is_error: bool) -> tuple[str, bool]:
 def merge(
     messages: Iterable[tuple[tuple[Use, ...], tuple[Answer, ...]]],
 ) -> tuple[list[ToolOutcome], list[FileRecord], list[str]]:
-    """Calls with their results, oldest first; the files of the calls that did not fail; the questions not answered."""
-    done: list[ToolOutcome] = []
-    asked: list[Use] = []
+    """Outcomes of calls, newest first and each once; the files of the calls that did not fail, oldest first;
+    the questions that were not answered.
+    """
+    pairs: list[tuple[Use, Answer | None]] = []
     latest: dict[str, int] = {}
     for uses, answers in messages:
         for given in answers:
             at = latest.get(given.id)
             if at is None:
-                done.append(ToolOutcome(given.tool or "tool", "", given.outcome, given.is_error))
-                asked.append(Use("", "", ""))
+                pairs.append((Use("", given.tool or "tool", ""), given))
             else:
-                done[at] = _answered(asked[at], given)
+                pairs[at] = (pairs[at][0], given)
         for use in uses:
-            latest[use.id] = len(done)
-            done.append(ToolOutcome(use.tool, use.request, UNANSWERED, is_error=False))
-            asked.append(use)
-    pairs = list(zip(asked, done, strict=True))
+            latest[use.id] = len(pairs)
+            pairs.append((use, None))
     return (
-        [outcome for use, outcome in pairs if not use.silent or outcome.is_error],
-        [record for use, outcome in pairs if use.files and not outcome.is_error for record in use.files],
-        [use.question for use, outcome in pairs if use.question and outcome.outcome is UNANSWERED],
+        _newest(pairs),
+        [record for use, given in pairs if use.files and not (given and given.is_error) for record in use.files],
+        [use.question for use, given in pairs if use.question and given is None],
     )
 
 
-def _answered(use: Use, given: Answer) -> ToolOutcome:
+def _newest(pairs: list[tuple[Use, Answer | None]]) -> list[ToolOutcome]:
+    found: dict[ToolOutcome, None] = {}
+    for use, given in reversed(pairs):
+        if use.silent and not (given and given.is_error):
+            continue
+        found[_outcome(use, given)] = None
+        if len(found) == MOST_OUTCOMES:
+            break
+    return list(found)
+
+
+def _outcome(use: Use, given: Answer | None) -> ToolOutcome:
     """The outcome of a call: of a file that was read its size, and what the request says is not said again."""
+    if given is None:
+        return ToolOutcome(use.tool, use.request, UNANSWERED, is_error=False)
     told = given.outcome
     if not given.is_error and use.files:
         size = _SIZE.search(told) if not any(record.changed for record in use.files) else None
         told = size[0] if size else told.replace(use.request, "…") if len(use.request) > 8 else told
     return ToolOutcome(use.tool, use.request, told, given.is_error)
-
-
-def newest(done: list[ToolOutcome]) -> tuple[ToolOutcome, ...]:
-    """The outcomes newest first; of equal ones the newest stays."""
-    return tuple(dict.fromkeys(reversed(done)))[:MOST_OUTCOMES]
 
 
 def _failed(head: str, tail: str) -> bool:
@@ -183,5 +190,5 @@ def _lines(lines: Iterable[str]) -> Iterator[str]:
         numbered = _LINE_NUMBER.match(line)
         start = numbered.end() if numbered else 0
         told = " ".join(line[start : start + 2 * LONGEST_OUTCOME].split())
-        if told and not _CHATTER.match(told):
+        if told and not _CHATTER.match(told) and told.strip(_BRACKETS):
             yield told

@@ -1,0 +1,1 @@
+"""Measures what the service costs beside an echo of the same bytes: `python -m bench`."""
