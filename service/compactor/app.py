@@ -16,7 +16,7 @@ from compactor.core import breakpoints, extractive, pipeline, segments, transcri
 from compactor.core.decision import Fits, Plan
 from compactor.core.measure import request_base
 from compactor.core.question import Means, Question
-from compactor.core.retained import last_words, retain
+from compactor.core.retained import earlier_summary, last_words, retain
 from compactor.core.view import View, messages_edit, prefix_digest, without_marks
 from compactor.counts import Count, Counts
 from compactor.errors import InvalidSessionId
@@ -145,11 +145,11 @@ class Compactor:
         """Chooses, by model, the reader that counts as a policy says."""
         return lambda model: self._facts.reader(self._counts.local(policy, model, format).counting, format)
 
-    async def compact(self, call: CompactCall) -> CompactAnswer:
+    async def compact(self, call: CompactCall, seconds_left: float | None = None) -> CompactAnswer:
         """A request that fits, and the record that reproduces it."""
         settings = self._settings(call.policy, call.request)
         _check_session(call, settings)
-        question, count = await self._question(call, settings)
+        question, count = await self._question(call, settings, seconds_left)
         decision = pipeline.prepare(question)
         match decision:
             case Fits():
@@ -175,15 +175,15 @@ class Compactor:
             max_tokens=settings.summary_max_tokens + settings.retained_max_tokens,
             count=counting.text,
             last_words=last_words(harvests),
-            previous=previous_summary,
+            previous=previous_summary or earlier_summary(harvests),
         )
         return SummarizeAnswer(text, replace(retained, dropped=dropped), _summary_notices(dropped))
 
-    async def count_tokens(self, request: Request, policy: Policy) -> CountAnswer:
+    async def count_tokens(self, request: Request, policy: Policy, seconds_left: float | None = None) -> CountAnswer:
         """The input tokens of the whole request and where they are spent."""
         settings = self._settings(policy, request)
         count = self._counts.local(policy, request.model, request.format)
-        count = await self._counts.of_request(request, settings, count)
+        count = await self._counts.of_request(request, settings, count, seconds_left)
         base = request_base(count.counting, 0)
         tools = request_base(count.counting, len(request.tools)) - base + sum(tool.tokens for tool in request.tools)
         prompt = sum(message.tokens for message in request.messages[: request.leading])
@@ -310,6 +310,7 @@ class Compactor:
             max_tokens=plan.summary_tokens,
             count=means.count,
             last_words=last_words(harvests),
+            previous=earlier_summary(harvests),
         )
         notices = _summary_notices(dropped)
         if plan.outcome is Outcome.TRUNCATED:
@@ -330,7 +331,9 @@ class Compactor:
             log.warning("history of session %s could not be written: %s", call.session_id, error)
             return HistoryResult(HistoryStatus.FAILED, markdown=segments.whole(segment))
 
-    async def _question(self, call: CompactCall, settings: Settings) -> tuple[Question, Count]:
+    async def _question(
+        self, call: CompactCall, settings: Settings, seconds_left: float | None
+    ) -> tuple[Question, Count]:
         count = self._counts.local(call.policy, call.request.model, call.request.format)
         counting = count.counting
         reader = self._facts.reader(counting, call.request.format)
@@ -351,7 +354,7 @@ class Compactor:
             turn_id=call.turn_id,
             stable_system_count=call.stable_system_count,
         )
-        count = await self._counts.of_view(question, count)
+        count = await self._counts.of_view(question, count, seconds_left)
         return replace(question, scale=count.scale), count
 
     def _settings(self, policy: Policy, request: Request) -> Settings:

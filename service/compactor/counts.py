@@ -64,8 +64,11 @@ class Counts:
             return _fell_back(count, "the model has no public tokenizer; the heuristic counted")
         return count
 
-    async def of_view(self, question: Question, count: Count) -> Count:
-        """The count scaled to the provider's number for what would be sent, where that can change the decision."""
+    async def of_view(self, question: Question, count: Count, seconds_left: float | None) -> Count:
+        """The count scaled to the provider's number for what would be sent, where that can change the decision.
+
+        `seconds_left` is what the caller's deadline leaves, None for none; a count takes a quarter of it at most.
+        """
         settings = question.settings
         if not self._may_ask(settings, count):
             return count
@@ -76,16 +79,16 @@ class Counts:
             if not low <= estimate <= high:
                 return count
         body = edits.applied(question.request, messages_edit(question.request, view))
-        return await self._asked(question.request, body, estimate, count)
+        return await self._asked(question.request, body, estimate, count, seconds_left)
 
-    async def of_request(self, request: Request, settings: Settings, count: Count) -> Count:
+    async def of_request(self, request: Request, settings: Settings, count: Count, seconds_left: float | None) -> Count:
         """The count scaled to the provider's number for a raw request, where the caller wants that."""
         if settings.token_counter is not TokenCounter.PROVIDER or not self._may_ask(settings, count):
             return count
         estimate = request_base(count.counting, len(request.tools))
         estimate += sum([element.tokens for element in (*request.tools, *request.system)])
         estimate += sum([message.tokens for message in request.messages])
-        return await self._asked(request, request.body, estimate, count)
+        return await self._asked(request, request.body, estimate, count, seconds_left)
 
     def _may_ask(self, settings: Settings, count: Count) -> bool:
         if settings.characters_per_token is not None:
@@ -95,14 +98,19 @@ class Counts:
         is_estimate = count.source is CountSource.HEURISTIC
         return settings.token_counter is TokenCounter.AUTO and is_estimate and self._counter is not None
 
-    async def _asked(self, request: Request, body: bytes, estimate: int, count: Count) -> Count:
+    def _timeout(self, seconds_left: float | None) -> float:
+        return self._timeout_seconds if seconds_left is None else min(self._timeout_seconds, seconds_left / 4)
+
+    async def _asked(
+        self, request: Request, body: bytes, estimate: int, count: Count, seconds_left: float | None
+    ) -> Count:
         key = digest(body)
         number = self._numbers.recall(key)
         if number is None:
             try:
                 if self._counter is None:
                     raise CountFailed("none is configured")
-                number = await self._counter.count(request, body, self._timeout_seconds)
+                number = await self._counter.count(request, body, self._timeout(seconds_left))
             except CountFailed as error:
                 return _fell_back(count, f"the provider did not count: {error}")
             self._numbers.keep(key, number)

@@ -13,7 +13,7 @@ from grpc_health.v1._async import HealthServicer
 from grpc_reflection.v1alpha import reflection
 
 from compactor.app import Compactor
-from compactor.config import Config
+from compactor.config import Config, ConfigError
 from compactor.counts import Counts
 from compactor.ports import TokenCounter
 from compactor.providers.tokenizer import tokenizer_counting
@@ -62,7 +62,10 @@ async def start(config: Config, compactor: Compactor) -> tuple[grpc.aio.Server, 
     health_pb2_grpc.add_HealthServicer_to_server(health, server)
     names = (SERVICE, health_pb2.DESCRIPTOR.services_by_name["Health"].full_name, reflection.SERVICE_NAME)
     reflection.enable_server_reflection(names, server)
-    port = server.add_insecure_port(config.listen)
+    try:
+        port = server.add_insecure_port(config.listen)
+    except RuntimeError:
+        raise ConfigError(f"HANGO_LISTEN is {config.listen!r}; that address cannot be listened on") from None
     await server.start()
     for name in (SERVICE, ""):
         await health.set(name, health_pb2.HealthCheckResponse.SERVING)

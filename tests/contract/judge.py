@@ -17,6 +17,7 @@ from tests.contract.case_file import CaseError, body_bytes, format_of
 from tests.contract.transports import Refused, Transport
 
 DOMAIN = "hango.compaction.v1"
+REASONS = frozenset(value.name for value in errors_pb2.ErrorReason.DESCRIPTOR.values)
 CODES = {
     "WINDOW_TOO_SMALL": code_pb2.FAILED_PRECONDITION,
     "FIELD_NOT_SUPPORTED": code_pb2.UNIMPLEMENTED,
@@ -284,7 +285,7 @@ def _check_error(status: status_pb2.Status, expect: case_pb.Expectation, history
     assert len(infos) == 1, f"the error has {len(infos)} ErrorInfo: {status.message}"
     info = infos[0]
     assert info.domain == DOMAIN, f"the domain is {info.domain}"
-    assert f"ERROR_REASON_{info.reason}" in errors_pb2.ErrorReason.keys(), f"unknown reason {info.reason}"
+    assert f"ERROR_REASON_{info.reason}" in REASONS, f"unknown reason {info.reason}"
     assert status.code == CODES.get(info.reason, code_pb2.INVALID_ARGUMENT), f"{info.reason} under code {status.code}"
     said = f"{info.reason}: {status.message}"
     assert expect.error_reason, f"an error instead of an answer: {said}"

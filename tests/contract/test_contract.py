@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from hango.compaction.testing.v1 import contract_case_pb2
-from hango.compaction.v1 import errors_pb2
 from tests.contract import case_file
-from tests.contract.judge import Judge
+from tests.contract.judge import REASONS, Judge
 from tests.contract.transports import InProcess, Transport, server
 
 NAMES = case_file.names()
@@ -78,7 +77,7 @@ def test_sessions_are_not_shared_between_cases() -> None:
 
 def test_every_rule_and_error_of_a_single_request_has_a_case() -> None:
     covered = {rule for name in NAMES for rule in case_file.load(name).covers}
-    reasons = {name.removeprefix("ERROR_REASON_") for name in errors_pb2.ErrorReason.keys()}
+    reasons = {name.removeprefix("ERROR_REASON_") for name in REASONS}
     assert reasons - ELSEWHERE <= covered
     known = {f"R{number}" for number in range(1, 29)} | reasons
     assert covered <= known

@@ -19,6 +19,7 @@ from compactor.wire import answers, calls
 from hango.compaction.v1 import compaction_pb2 as record_pb
 from hango.compaction.v1 import compaction_service_pb2 as pb
 from hango.compaction.v1 import conversation_pb2, policy_pb2
+from tests.builders import raw_json
 from tests.builders.conversations import Body, Sample
 
 T = TypeVar("T")
@@ -116,69 +117,15 @@ def window(tokens: int, **fields: Any) -> policy_pb2.Policy:
     return policy_pb2.Policy(max_input_tokens=max(1, tokens), reserve_output_tokens=0, **fields)
 
 
-def members(text: str, at: int) -> dict[str, tuple[int, int]]:
-    """Where the values of a JSON object stand, read by the standard library's decoder: a client's own view of a body."""
-    decoder = json.JSONDecoder()
-    found: dict[str, tuple[int, int]] = {}
-    at = _space(text, _space(text, at) + 1)
-    while text[at] != "}":
-        name, at = decoder.raw_decode(text, at)
-        at = _space(text, _space(text, at) + 1)
-        _, end = decoder.raw_decode(text, at)
-        found[name] = (at, end)
-        at = _space(text, end)
-        at = _space(text, at + 1) if text[at] == "," else at
-    return found
-
-
-def elements(text: str, at: int) -> list[tuple[int, int]]:
-    """Where the elements of a JSON array stand."""
-    decoder = json.JSONDecoder()
-    found: list[tuple[int, int]] = []
-    at = _space(text, at + 1)
-    while text[at] != "]":
-        _, end = decoder.raw_decode(text, at)
-        found.append((at, end))
-        at = _space(text, end)
-        at = _space(text, at + 1) if text[at] == "," else at
-    return found
-
-
-def _space(text: str, at: int) -> int:
-    while text[at] in " \t\r\n":
-        at += 1
-    return at
-
-
 def raw_messages(body: bytes) -> list[str]:
     """Each message of a body as it is spelled there."""
     text = body.decode()
-    return [text[start:stop] for start, stop in elements(text, members(text, 0)["messages"][0])]
+    return [text[start:stop] for start, stop in raw_json.elements(text, member(text, "messages")[0])]
 
 
-def patched(body: bytes, edits: list[record_pb.Edit]) -> bytes:
-    """A body with the edits of a response applied, as a client does it that knows the contract alone."""
-    text = body.decode()
-    places = members(text, 0)
-    names = {
-        record_pb.ARRAY_NAME_SYSTEM: "system",
-        record_pb.ARRAY_NAME_TOOLS: "tools",
-        record_pb.ARRAY_NAME_MESSAGES: "messages",
-    }
-    changes: list[tuple[int, int, str]] = []
-    for edit in edits:
-        start, stop = places[names[edit.array]]
-        spans = elements(text, start) if text[start] == "[" else []
-        changes.append((start, stop, "[" + ",".join([_piece(text, spans, piece) for piece in edit.pieces]) + "]"))
-    for start, stop, new in sorted(changes, reverse=True):
-        text = text[:start] + new + text[stop:]
-    return text.encode()
-
-
-def _piece(text: str, spans: list[tuple[int, int]], piece: record_pb.Piece) -> str:
-    if piece.WhichOneof("piece") == "native_element":
-        return piece.native_element.decode()
-    return text[spans[piece.range.start][0] : spans[piece.range.stop - 1][1]]
+def member(text: str, key: str) -> tuple[int, int]:
+    """Where the value of a member of a body stands."""
+    return next((found.start, found.stop) for found in raw_json.members(text) if found.key == key)
 
 
 def without_marks(value: Any) -> Any:

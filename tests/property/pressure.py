@@ -11,7 +11,7 @@ from compactor.errors import WindowTooSmall
 from compactor.model import Format
 from hango.compaction.v1 import compaction_service_pb2 as pb
 from hango.compaction.v1 import policy_pb2
-from tests.builders import pairing
+from tests.builders import pairing, raw_json
 from tests.builders.conversations import RANDOMS, Sample, sample
 from tests.property import harness
 
@@ -82,8 +82,8 @@ def answered(message: pb.CompactRequest) -> pb.CompactResponse | None:
 def cut(source: Sample, count: int) -> Sample:
     """The request as it was when it had only its first messages, spelled as before."""
     text = source.body.decode()
-    start, stop = harness.members(text, 0)["messages"]
-    end = harness.elements(text, start)[count - 1][1]
+    start, stop = harness.member(text, "messages")
+    end = raw_json.elements(text, start)[count - 1][1]
     value = {**source.value, "messages": source.messages[:count]}
     return Sample(source.format, value, (text[:end] + "]" + text[stop:]).encode())
 

@@ -13,6 +13,7 @@ from compactor.stores.memory import MemoryHistory
 from hango.compaction.v1 import compaction_pb2 as record_pb
 from hango.compaction.v1 import compaction_service_pb2 as pb
 from hango.compaction.v1 import policy_pb2
+from tests.builders import edits as edits_of
 from tests.builders import pairing
 from tests.builders.conversations import RANDOMS, Sample, compact, sample, samples
 from tests.property import harness
@@ -117,8 +118,8 @@ def test_everything_around_the_messages_is_untouched(case: Pressed, reason: int)
     response = answered(harness.request(case.sample, policy=settings, reason=reason))
     if response is not None:
         before, after = case.sample.body.decode(), response.native.body.decode()
-        start, stop = harness.members(before, 0)["messages"]
-        new_start, new_stop = harness.members(after, 0)["messages"]
+        start, stop = harness.member(before, "messages")
+        new_start, new_stop = harness.member(after, "messages")
         assert (after[:new_start], after[new_stop:]) == (before[:start], before[stop:])
 
 
@@ -131,7 +132,7 @@ def test_edits_applied_by_a_client_are_the_full_result(case: Pressed, reason: in
     assert (full is None) == (edits is None)
     if full is not None and edits is not None:
         assert edits.WhichOneof("result") is None
-        assert harness.patched(case.sample.body, list(edits.edits)) == full.native.body
+        assert edits_of.to_body(case.sample.body, list(edits.edits)) == full.native.body
 
 
 @given(pressed(), REASONS)

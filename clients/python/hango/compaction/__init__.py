@@ -1,1 +1,86 @@
-"""Python client of hango.compaction.v1."""
+"""Python client of hango.compaction.v1, the contract of a service that keeps a long agent session inside its model's
+context window.
+
+    from hango.compaction import Client
+
+    with Client.connect("127.0.0.1:50051") as client:
+        result = client.compact(body, session_id="tour")
+
+`Client` and `AsyncClient` make the contract's calls, over gRPC or in this process. What fails is a `CompactionError`.
+The messages of the contract are in `hango.compaction.v1`; those that a caller makes or keeps are here as well.
+"""
+
+from __future__ import annotations
+
+from hango.compaction.client import DEFAULT_TIMEOUT_SECONDS, AsyncClient, Client, CompactResult
+from hango.compaction.edits import apply_edits
+from hango.compaction.errors import (
+    CompactionError,
+    DeadlineExceeded,
+    EmptyConversation,
+    FieldNotSupported,
+    InvalidRequest,
+    InvalidSessionId,
+    MalformedPayload,
+    NotServed,
+    Overloaded,
+    PolicyOutOfRange,
+    ProviderFailed,
+    RequestTooLarge,
+    Unauthenticated,
+    UnknownFormat,
+    UnpairedTools,
+    WindowTooSmall,
+)
+from hango.compaction.sources import format_of, policy_of
+from hango.compaction.transport import AsyncChannel, AsyncInProcess, AsyncTransport, Channel, InProcess, Transport
+from hango.compaction.v1.compaction_pb2 import Compaction
+from hango.compaction.v1.compaction_service_pb2 import (
+    CompactResponse,
+    CountTokensResponse,
+    ObservedOverflow,
+    ObservedUsage,
+    SummarizeResponse,
+)
+from hango.compaction.v1.conversation_pb2 import Conversation
+from hango.compaction.v1.policy_pb2 import Policy
+
+__all__ = [
+    "DEFAULT_TIMEOUT_SECONDS",
+    "AsyncChannel",
+    "AsyncClient",
+    "AsyncInProcess",
+    "AsyncTransport",
+    "Channel",
+    "Client",
+    "CompactResponse",
+    "CompactResult",
+    "Compaction",
+    "CompactionError",
+    "Conversation",
+    "CountTokensResponse",
+    "DeadlineExceeded",
+    "EmptyConversation",
+    "FieldNotSupported",
+    "InProcess",
+    "InvalidRequest",
+    "InvalidSessionId",
+    "MalformedPayload",
+    "NotServed",
+    "ObservedOverflow",
+    "ObservedUsage",
+    "Overloaded",
+    "Policy",
+    "PolicyOutOfRange",
+    "ProviderFailed",
+    "RequestTooLarge",
+    "SummarizeResponse",
+    "Transport",
+    "Unauthenticated",
+    "UnknownFormat",
+    "UnpairedTools",
+    "WindowTooSmall",
+    "apply_edits",
+    "format_of",
+    "policy_of",
+]

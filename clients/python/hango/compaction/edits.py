@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import NamedTuple, TypeVar, overload
+from typing import NamedTuple, overload
 
 import msgspec
 
@@ -21,8 +21,6 @@ _SPACE = re.compile(rb"[ \t\n\r]*")
 _STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
 _SCALAR = re.compile(rb"[^,\]} \t\n\r]+")
 _STEP = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[\[{]|[\]}]', re.DOTALL)
-
-Source = TypeVar("Source", bytes, Conversation)
 
 
 class _Span(NamedTuple):
@@ -89,7 +87,7 @@ def _run(body: bytes, piece: Piece, messages: Sequence[_Span]) -> bytes:
 
 
 def _elements(value: bytes, pieces: Sequence[Piece]) -> list[bytes]:
-    """The elements that pieces of `system` or `tools` come to; a plain text there is no array, its pieces are all new."""
+    """The elements of `system` or `tools` that pieces come to; where a plain text stands, they are all new."""
     raws = msgspec.json.decode(value, type=list[msgspec.Raw]) if value.startswith(b"[") else []
     found: list[bytes] = []
     for piece in pieces:

@@ -97,10 +97,16 @@ def _top(body: bytes) -> Json:
     try:
         top = msgspec.json.decode(body, type=_Top)
         names = msgspec.json.decode(body, type=dict[str, msgspec.Raw])
-        messages = (msgspec.json.decode(raw) for raw in top.messages)
-        return {**names, "model": top.model, "tools": top.tools, "messages": list(islice(messages, MOST_LOOKED_AT))}
+        return {**names, "model": top.model, "tools": top.tools, "messages": map(_message, top.messages)}
     except (msgspec.MsgspecError, RecursionError):
         return _leniently(body)
+
+
+def _message(raw: msgspec.Raw) -> Json | None:
+    try:
+        return msgspec.json.decode(raw, type=Json)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return None
 
 
 def _leniently(body: bytes) -> Json:
@@ -150,7 +156,7 @@ def _by_model(top: Json) -> Format | None:
 
 
 def _objects(value: object) -> Iterable[Json]:
-    return (item for item in value if isinstance(item, dict)) if isinstance(value, list) else ()
+    return (item for item in value if isinstance(item, dict)) if isinstance(value, list | map) else ()
 
 
 def policy_of(values: Mapping[str, object]) -> Policy:
@@ -173,12 +179,12 @@ def policy_of(values: Mapping[str, object]) -> Policy:
         if value is None:
             continue
         field = fields[name]
-        if field.is_repeated:
+        if not field.has_presence:  # every field of the policy but the lists has it
             getattr(policy, name).extend(_list(name, value))
             continue
         try:
             setattr(policy, name, _value(field, value))
-        except (TypeError, ValueError, OverflowError):
+        except (TypeError, ValueError, LookupError):
             raise ValueError(f"policy.{name} is {value!r}; it has to be {_kind(field)}") from None
     return policy
 
@@ -200,19 +206,14 @@ _READ: Mapping[int, tuple[str, Callable[[str], object]]] = {
 }
 
 
-def _value(field: FieldDescriptor, value: object) -> object:
-    """A value of a field's own type. Raises TypeError or ValueError."""
+def _value(field: Any, value: object) -> object:
+    """A value of a field's own type. Raises TypeError, ValueError or LookupError."""
     if isinstance(value, bool) != (field.cpp_type == FieldDescriptor.CPPTYPE_BOOL) and not isinstance(value, str):
         raise TypeError
     if field.cpp_type == FieldDescriptor.CPPTYPE_ENUM:
         numbers = _short_names(field)
         return numbers[value.strip().upper()] if isinstance(value, str) else _known(value, numbers)
-    if not isinstance(value, str):
-        return value
-    try:
-        return _READ[field.cpp_type][1](value)
-    except KeyError:
-        raise ValueError from None
+    return _READ[field.cpp_type][1](value) if isinstance(value, str) else value
 
 
 def _known(value: object, numbers: Mapping[str, int]) -> object:
@@ -221,14 +222,14 @@ def _known(value: object, numbers: Mapping[str, int]) -> object:
     return value
 
 
-def _short_names(field: FieldDescriptor) -> dict[str, int]:
+def _short_names(field: Any) -> dict[str, int]:
     """The values of an enum by their names without the enum's own, the unspecified one left out."""
     values = field.enum_type.values
     prefix = values[0].name.removesuffix("UNSPECIFIED")
     return {value.name.removeprefix(prefix): value.number for value in values[1:]}
 
 
-def _kind(field: FieldDescriptor) -> str:
+def _kind(field: Any) -> str:
     if field.cpp_type == FieldDescriptor.CPPTYPE_ENUM:
         return " or ".join(_short_names(field))
     return _READ[field.cpp_type][0]

@@ -17,7 +17,7 @@ from compactor.core.retained.outcomes import Answer, Use
 from compactor.core.retained.plan import Step
 from compactor.model import Content, Kind, Part, Retained, Role
 
-__all__ = ["Harvest", "harvest", "last_words", "retain"]
+__all__ = ["Harvest", "earlier_summary", "harvest", "last_words", "retain"]
 
 LONGEST_WORDS = 1_600
 _SILENT_TOOLS = ("think", "tasklist", "todoread")
@@ -29,6 +29,7 @@ class Harvest(NamedTuple):
 
     `request` is what a person asks in it, `looks_like_output` that it may be a tool's output all the same. `questions`
     are those asked in it; `concludes` says that the assistant speaks and calls no tool, which answers the user.
+    `earlier` is the text of a provider's own compaction block: a summary of what the log itself no longer holds.
     """
 
     instructions: tuple[str, ...] = ()
@@ -41,6 +42,7 @@ class Harvest(NamedTuple):
     questions: tuple[str, ...] = ()
     words: str = ""
     concludes: bool = False
+    earlier: str = ""
 
 
 NOTHING = Harvest()
@@ -98,6 +100,11 @@ def last_words(harvests: Sequence[Harvest]) -> str:
     return next((found.words for found in reversed(harvests) if found.words), "")
 
 
+def earlier_summary(harvests: Sequence[Harvest]) -> str:
+    """What a provider's own compaction block says of still earlier messages; empty where there is none."""
+    return next((found.earlier for found in reversed(harvests) if found.earlier), "")
+
+
 def _from_user(parts: tuple[Part, ...]) -> Harvest:
     found: dict[str, int] = {}
     answers: list[Answer] = []
@@ -131,10 +138,13 @@ def _from_assistant(parts: tuple[Part, ...]) -> Harvest:
     answers: list[Answer] = []
     steps: list[Step] = []
     texts: list[str] = []
+    earlier = ""
     for part in parts:
         match part.kind:
             case Kind.TEXT:
                 texts.append(part.text)
+            case Kind.OPAQUE if part.name == "compaction":
+                earlier = part.text
             case Kind.TOOL_USE | Kind.SERVER_TOOL_USE:
                 given = args.read(part.text)
                 step = plan.from_call(part.name, given)
@@ -160,6 +170,7 @@ def _from_assistant(parts: tuple[Part, ...]) -> Harvest:
         questions=questions.find(said),
         words=wording.shorten(said, LONGEST_WORDS),
         concludes=bool(said) and not uses,
+        earlier=earlier,
     )
 
 
