@@ -9,24 +9,21 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from hashlib import blake2b
+from dataclasses import replace
 
-from compactor.core import breakpoints, extractive, pipeline, segments, transcript
+from compactor.core import breakpoints, extractive, pipeline
 from compactor.core.decision import Fits, Plan
 from compactor.core.measure import request_base
 from compactor.core.question import Means, Question
 from compactor.core.retained import earlier_summary, last_words, retain
-from compactor.core.view import View, messages_edit, prefix_digest, without_marks
+from compactor.core.view import View, messages_edit
 from compactor.counts import Count, Counts
 from compactor.errors import InvalidSessionId
+from compactor.exchange import CompactAnswer, CompactCall, CountAnswer, Explained, SummarizeAnswer
 from compactor.formats.reading import ReaderOf
+from compactor.keeping import keep
 from compactor.model import (
-    Breakpoint,
-    Compaction,
-    CountSource,
     Dialect,
-    Edit,
     Format,
     HistoryStatus,
     Notice,
@@ -44,84 +41,6 @@ from compactor.reader import Facts
 log = logging.getLogger("compactor")
 
 _SESSION_ID = re.compile(r"[A-Za-z0-9_:-][A-Za-z0-9._:-]{0,127}")
-
-
-@dataclass(frozen=True, slots=True)
-class CompactCall:
-    """A Compact call, read from the wire."""
-
-    request: Request
-    dialect: Dialect
-    policy: Policy = field(default_factory=Policy)
-    record: Compaction | None = None
-    reason: Reason = Reason.UNSPECIFIED
-    session_id: str = ""
-    turn_id: str = ""
-    stable_system_count: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class HistoryResult:
-    """What became of the evicted originals; `markdown` is set when the caller has to write them."""
-
-    status: HistoryStatus
-    path: str = ""
-    markdown: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Explained:
-    """Where the boundary was wanted and taken, and why; all indexes are raw."""
-
-    wanted: int
-    taken: int
-    note: str
-    view: View
-
-
-@dataclass(frozen=True, slots=True)
-class CompactAnswer:
-    """What a Compact call comes to. `edits` turn the raw request into the result."""
-
-    edits: tuple[Edit, ...]
-    record: Compaction | None
-    outcome: Outcome
-    reason: Reason
-    before: int
-    after: int
-    source: CountSource
-    available: int
-    explained: Explained
-    evicted_count: int = 0
-    clipped_count: int = 0
-    history: HistoryResult | None = None
-    retained: Retained | None = None
-    placed: tuple[Breakpoint, ...] = ()
-    notices: tuple[Notice, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class SummarizeAnswer:
-    """A summary and what code kept."""
-
-    summary: str
-    retained: Retained
-    notices: tuple[Notice, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class CountAnswer:
-    """A count and where it was spent."""
-
-    tokens: int
-    source: CountSource
-    system: int
-    tools: int
-    messages: int
-    media: int
-    settings: Settings
-    margin: float
-    notices: tuple[Notice, ...]
 
 
 class Compactor:
@@ -205,74 +124,70 @@ class Compactor:
         )
 
     async def _evicting(self, call: CompactCall, question: Question, count: Count, plan: Plan) -> CompactAnswer:
-        """The effects of a plan, in their order: the originals are kept before anything is made of them."""
-        history = await self._keep(call, question, plan)
-        summary, retained, notices = self._summary(question, plan)
+        """The effects of a plan and its result. A result that breaks a rule is our fault and never sent: the request is
+        truncated instead, and if even that breaks one, it goes out as the caller has it.
+        """
+        answer = await self._evicted(call, question, count, plan, ())
+        if answer is not None:
+            return answer
+        decision = pipeline.truncate(question)
+        if isinstance(decision, Plan):
+            answer = await self._evicted(call, question, count, decision, (_INVALID,))
+            if answer is not None:
+                return answer
+            decision = pipeline.untouched(question)
+        return self._fitting(call, question, count, decision, (_INVALID,))
+
+    async def _evicted(
+        self, call: CompactCall, question: Question, count: Count, plan: Plan, notices: Sequence[Notice]
+    ) -> CompactAnswer | None:
+        """What a plan comes to; None where the result would break a rule of its provider."""
+        history = await keep(self._history, call, question, plan)
+        summary, retained, made = self._summary(question, plan)
         result = pipeline.finish(question, plan, summary, history.path)
         if result.broken:
             log.error("a result broke rules of its provider and was not used: %s", ",".join(result.broken))
-            decision = pipeline.truncate(question)
-            invalid = Notice(NoticeCode.OUTPUT_INVALID, "a compaction broke a rule of its provider and was not used")
-            if isinstance(decision, Fits):
-                return self._fitting(call, question, count, decision, (invalid,))
-            plan = decision
-            history = await self._keep(call, question, plan)
-            summary, retained, notices = self._summary(question, plan)
-            result = pipeline.finish(question, plan, summary, history.path)
-            notices = (invalid, *notices)
-        if history.status is HistoryStatus.FAILED:
-            failed = Notice(NoticeCode.HISTORY_FAILED, "the evicted originals could not be stored and are handed back")
-            notices = (*notices, failed)
-        explained = Explained(plan.wanted, plan.shape.first_kept, plan.boundary_note, result.view)
-        return self._answer(
-            call,
-            question,
-            count,
-            result.view,
-            CompactAnswer(
-                edits=(),
-                record=result.record,
-                outcome=plan.outcome,
-                reason=plan.reason,
-                before=plan.before,
-                after=result.after,
-                source=count.source,
-                available=0,
-                explained=explained,
-                evicted_count=plan.evicted_count,
-                clipped_count=plan.clipped_values,
-                history=history,
-                retained=retained,
-                notices=(*plan.notices, *notices),
-            ),
+            return None
+        failed = (_NOT_STORED,) if history.status is HistoryStatus.FAILED else ()
+        answer = CompactAnswer(
+            edits=(),
+            record=result.record,
+            outcome=plan.outcome,
+            reason=plan.reason,
+            before=plan.before,
+            after=result.after,
+            source=count.source,
+            available=0,
+            explained=Explained(plan.wanted, plan.shape.first_kept, plan.boundary_note, result.view),
+            evicted_count=plan.evicted_count,
+            clipped_count=plan.clipped_values,
+            history=history,
+            retained=retained,
+            notices=(*notices, *plan.notices, *made, *failed),
         )
+        return self._marked(call, question, count, result.view, answer)
 
     def _fitting(
         self, call: CompactCall, question: Question, count: Count, fits: Fits, notices: Sequence[Notice] = ()
     ) -> CompactAnswer:
+        """What a request that fits comes to."""
         kept = fits.record.first_kept_index if fits.record else 0
-        explained = Explained(kept, kept, "nothing was evicted by this call", fits.view)
-        return self._answer(
-            call,
-            question,
-            count,
-            fits.view,
-            CompactAnswer(
-                edits=(),
-                record=fits.record,
-                outcome=fits.outcome,
-                reason=fits.reason,
-                before=fits.before,
-                after=question.total(fits.view),
-                source=count.source,
-                available=0,
-                explained=explained,
-                clipped_count=fits.clipped_values,
-                notices=(*notices, *fits.notices),
-            ),
+        answer = CompactAnswer(
+            edits=(),
+            record=fits.record,
+            outcome=fits.outcome,
+            reason=fits.reason,
+            before=fits.before,
+            after=question.total(fits.view),
+            source=count.source,
+            available=0,
+            explained=Explained(kept, kept, "nothing was evicted by this call", fits.view),
+            clipped_count=fits.clipped_values,
+            notices=(*notices, *fits.notices),
         )
+        return self._marked(call, question, count, fits.view, answer)
 
-    def _answer(
+    def _marked(
         self, call: CompactCall, question: Question, count: Count, view: View, answer: CompactAnswer
     ) -> CompactAnswer:
         """The answer with breakpoints placed and the edits that make it."""
@@ -285,9 +200,7 @@ class Compactor:
         made += messages_edit(call.request, view)
         notices = [*_model_notices(question.settings), *count.notices, *answer.notices]
         if marked.is_exhausted:
-            notices.append(
-                Notice(NoticeCode.BREAKPOINTS_EXHAUSTED, "the caller's own breakpoints leave no room for ours")
-            )
+            notices.append(_NO_ROOM)
         return replace(
             answer,
             edits=tuple(made),
@@ -316,20 +229,6 @@ class Compactor:
         if plan.outcome is Outcome.TRUNCATED:
             notices = tuple(notice for notice in notices if notice.code is not NoticeCode.SUMMARY_EXTRACTIVE)
         return text, replace(retained, dropped=dropped), notices
-
-    async def _keep(self, call: CompactCall, question: Question, plan: Plan) -> HistoryResult:
-        """The evicted originals go where the policy says, unclipped."""
-        mode = question.settings.history_mode
-        if mode is HistoryMode.OFF:
-            return HistoryResult(HistoryStatus.SKIPPED)
-        segment = _segment(call, question, plan)
-        if mode is HistoryMode.RETURN:
-            return HistoryResult(HistoryStatus.RETURNED, markdown=segments.whole(segment))
-        try:
-            return HistoryResult(HistoryStatus.STORED, await self._history.append(call.session_id, segment))
-        except segments.HistoryError as error:
-            log.warning("history of session %s could not be written: %s", call.session_id, error)
-            return HistoryResult(HistoryStatus.FAILED, markdown=segments.whole(segment))
 
     async def _question(
         self, call: CompactCall, settings: Settings, seconds_left: float | None
@@ -366,6 +265,10 @@ class Compactor:
         return settings
 
 
+_INVALID = Notice(NoticeCode.OUTPUT_INVALID, "a compaction broke a rule of its provider and was not used")
+_NOT_STORED = Notice(NoticeCode.HISTORY_FAILED, "the evicted originals could not be stored and are handed back")
+_NO_ROOM = Notice(NoticeCode.BREAKPOINTS_EXHAUSTED, "the caller's own breakpoints leave no room for ours")
+
 MOST_UNKNOWN = 1_000
 """Names of unknown models that are remembered so as to be logged once."""
 
@@ -393,26 +296,6 @@ def _check_session(call: CompactCall, settings: Settings) -> None:
             "session_id has to be 1 to 128 of A-Z a-z 0-9 . _ : - and must not start with a dot",
             length=len(call.session_id),
         )
-
-
-def _segment(call: CompactCall, question: Question, plan: Plan) -> segments.Segment:
-    request, stop = call.request, plan.shape.first_kept
-    record = question.record
-
-    def content_digest(index: int) -> bytes:
-        return blake2b(without_marks(request.raw(index)), digest_size=segments.DIGEST_BYTES).digest()
-
-    return segments.Segment(
-        sequence=(record.sequence if record else 0) + 1,
-        reason=plan.reason,
-        start=plan.evicted_from,
-        stop=stop,
-        prefix_before=prefix_digest(request, plan.evicted_from),
-        prefix=prefix_digest(request, stop),
-        digest=content_digest,
-        render=lambda indexes: transcript.markdown((index, call.dialect.read(request.raw(index))) for index in indexes),
-        leading=request.leading,
-    )
 
 
 def _log_compaction(call: CompactCall, answer: CompactAnswer) -> None:

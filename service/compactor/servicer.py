@@ -38,9 +38,8 @@ class Servicer(pb_grpc.CompactionServiceServicer):
     ) -> pb.CompactResponse:
         async def answered() -> pb.CompactResponse:
             call = calls.compact_call(request, self._compactor)
-            return answers.compact_response(
-                request, call, await self._compactor.compact(call, context.time_remaining())
-            )
+            answer = await self._compactor.compact(call, context.time_remaining())
+            return answers.compact_response(request, call, answer)
 
         return await self._served(request, context, answered)
 
@@ -62,9 +61,8 @@ class Servicer(pb_grpc.CompactionServiceServicer):
             calls.refuse_set(request, "last_usage")
             policy = calls.policy_of(request.policy)
             source = calls.source_of(request, policy, self._compactor)
-            return answers.count_response(
-                await self._compactor.count_tokens(source.request, policy, context.time_remaining())
-            )
+            answer = await self._compactor.count_tokens(source.request, policy, context.time_remaining())
+            return answers.count_response(answer)
 
         return await self._served(request, context, answered)
 

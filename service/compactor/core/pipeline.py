@@ -65,6 +65,11 @@ def finish(question: Question, plan: Plan, summary: str, history_path: str) -> R
     return Result(view, record, after, tuple(sorted({violation.rule for violation in found})))
 
 
+def untouched(question: Question) -> Fits:
+    """The view under the record, as it is."""
+    return _left(standing(question))
+
+
 def view_of(question: Question) -> View:
     """What the model would see if nothing new were decided."""
     return standing(question).view

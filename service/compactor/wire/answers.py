@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from compactor.app import CompactAnswer, CompactCall, CountAnswer, HistoryResult, SummarizeAnswer
 from compactor.core.edits import applied
+from compactor.exchange import CompactAnswer, CompactCall, CountAnswer, HistoryResult, SummarizeAnswer
 from compactor.model import ArrayName, Compaction, Edit, Literal, Notice, Raw, Retained
 from compactor.policy import Repair
 from compactor.wire import conversation

@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 
 from google.protobuf.message import Message
 
-from compactor.app import CompactCall, Compactor
+from compactor.app import Compactor
 from compactor.errors import EmptyConversation, FieldNotSupported, MalformedPayload, PolicyOutOfRange
+from compactor.exchange import CompactCall
 from compactor.formats import anthropic, openai
 from compactor.formats.reading import ReaderOf
 from compactor.model import Compaction, Dialect, Format, Reason, Request
