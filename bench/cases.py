@@ -36,8 +36,8 @@ _numbers = count(1)
 class Case:
     """One row: what is sent, `calls` times in a round.
 
-    `payload` makes the bytes of the next call. `is_cold` says that no message of any two calls is the same. `aim` is the
-    most that the case should cost, in echoes of the same body.
+    `payload` makes the bytes of the next call. `is_new` says that no two calls are the same, so that none may be made
+    beforehand to warm up. `aim` is the most that the case should cost, in echoes of the same body.
     """
 
     size: Size
@@ -45,7 +45,7 @@ class Case:
     method: str
     payload: Callable[[], bytes]
     calls: int
-    is_cold: bool = False
+    is_new: bool = False
     aim: float | None = None
 
 
@@ -79,6 +79,12 @@ def unseen_call(call: bytes) -> bytes:
     return unseen(call, next(_numbers))
 
 
+def _next_turn(call: bytes) -> bytes:
+    """The call with a last step, two messages, that no server has seen: what an agent sends turn by turn."""
+    at = call.rindex(b'{"role":"assistant"')
+    return call[:at] + unseen_call(call[at:])
+
+
 def _fitting(send: Send, size: Size) -> list[Case]:
     """A request under its trigger, in all that a caller may want to have back."""
     body = body_of(size)
@@ -98,10 +104,13 @@ def _fitting(send: Send, size: Size) -> list[Case]:
     calls = 20 if size.size < 500_000 else 10 if size.size < 2_000_000 else 4
     return [
         _echo(size, body, calls),
-        Case(size, "unchanged", COMPACT, lambda: payloads[0], calls, aim=UNCHANGED_AIM if size.name == "1 MB" else None),
+        Case(
+            size, "unchanged", COMPACT, lambda: payloads[0], calls, aim=UNCHANGED_AIM if size.name == "1 MB" else None
+        ),
+        Case(size, "unchanged, next turn", COMPACT, lambda: _next_turn(payloads[0]), calls, is_new=True),
         Case(size, "unchanged, edits", COMPACT, lambda: payloads[1], calls),
         Case(size, "record replayed", COMPACT, lambda: payloads[2], calls),
-        Case(size, "unchanged, first seen", COMPACT, lambda: unseen_call(payloads[0]), 1, is_cold=True),
+        Case(size, "unchanged, first seen", COMPACT, lambda: unseen_call(payloads[0]), 1, is_new=True),
     ]
 
 
@@ -127,8 +136,8 @@ def _decisions(send: Send, size: Size) -> list[Case]:
         _echo(size, body, 4 * calls),
         Case(size, "decision", COMPACT, lambda: off, calls),
         Case(size, "decision, history returned", COMPACT, lambda: returned, calls),
-        Case(size, "decision, history stored", COMPACT, stored, calls),
-        Case(size, "decision, first seen", COMPACT, lambda: unseen_call(off), 1, is_cold=True),
+        Case(size, "decision, history stored", COMPACT, stored, calls, is_new=True),
+        Case(size, "decision, first seen", COMPACT, lambda: unseen_call(off), 1, is_new=True),
     ]
 
 

@@ -7,11 +7,12 @@ echo of the same body in the same round, and what is told is the median of these
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from statistics import median
@@ -43,10 +44,10 @@ class Row(NamedTuple):
 
 
 class Inside(NamedTuple):
-    """CPU milliseconds of a call inside this process, without gRPC: all known, and never seen before."""
+    """CPU milliseconds of one call inside this process, without gRPC, round by round: all known, and never seen."""
 
-    warm_ms: float
-    cold_ms: float
+    known: list[float]
+    first_seen: list[float]
 
 
 @contextmanager
@@ -59,7 +60,6 @@ def server() -> Iterator[tuple[int, Send]]:
             env=_environment(folder),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
             text=True,
         )
         assert process.stdin is not None
@@ -68,7 +68,7 @@ def server() -> Iterator[tuple[int, Send]]:
             port = int(process.stdout.readline())
             options = [("grpc.max_receive_message_length", -1), ("grpc.max_send_message_length", -1)]
             with grpc.insecure_channel(f"127.0.0.1:{port}", options=options) as channel:
-                yield process.pid, lambda method, payload: channel.unary_unary(method)(payload)
+                yield process.pid, lambda method, payload: channel.unary_unary(method, None, None)(payload)
         finally:
             process.stdin.close()
             process.wait(10)
@@ -100,8 +100,8 @@ def rounds(pid: int, send: Send, cases: Sequence[Case], seconds: float, most: in
     ]
 
 
-def inside(call: bytes, *, seconds: float) -> Inside:
-    """The call made in this process, from the bytes of the request to the bytes of the answer."""
+def inside(logs: Mapping[str, bytes], seconds: float) -> dict[str, Inside]:
+    """The calls made in this process in turn, from the bytes of the request to the bytes of the answer."""
     with TemporaryDirectory() as folder:
         compactor = compactor_of(from_environment(_environment(folder)))
 
@@ -110,29 +110,35 @@ def inside(call: bytes, *, seconds: float) -> Inside:
             asked = calls.compact_call(request, compactor)
             return answers.compact_response(request, asked, await compactor.compact(asked)).SerializeToString()
 
-        async def measured(payload: bytes) -> float:
+        async def spent(payload: bytes) -> float:
             start = time.process_time()
             answer = await answered(payload)
-            spent = time.process_time() - start
+            took = time.process_time() - start
             checked(answer, pb.OUTCOME_SUMMARIZED)
-            return 1_000 * spent
+            return 1_000 * took
 
-        async def all_measured() -> Inside:
-            cold = [await measured(unseen_call(call)) for _ in range(3)]
-            await measured(call)
-            warm: list[float] = []
+        async def all_spent() -> dict[str, Inside]:
+            found = {name: Inside([], []) for name in logs}
+            for _ in range(3):
+                for name, call in logs.items():
+                    found[name].first_seen.append(await spent(unseen_call(call)))
+            for call in logs.values():
+                await answered(call)
+            gc.collect()
+            gc.freeze()  # as the real server does once it runs
             deadline = time.monotonic() + seconds
-            while len(warm) < 5 or time.monotonic() < deadline:
-                warm.append(await measured(call))
-            return Inside(median(warm), median(cold))
+            while time.monotonic() < deadline:
+                for name, call in logs.items():
+                    found[name].known.append(await spent(call))
+            return found
 
-        return asyncio.run(all_measured())
+        return asyncio.run(all_spent())
 
 
 def _spent(pid: int, send: Send, case: Case) -> tuple[float, list[float]]:
     """CPU milliseconds of the server a call, and the milliseconds that each call took."""
     payloads = [case.payload() for _ in range(case.calls)]
-    if not case.is_cold:
+    if not case.is_new:
         send(case.method, payloads[0])
     times: list[float] = []
     time.sleep(SETTLE_SECONDS)
@@ -154,6 +160,6 @@ def _cpu_seconds(pid: int) -> float:
 
 
 def _environment(folder: str) -> dict[str, str]:
-    """This process's environment with the service's defaults, and nothing that reaches a provider."""
+    """The environment of this process with the service's defaults, and nothing that reaches a provider."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("HANGO_", "ANTHROPIC_"))}
     return {**kept, "HANGO_LISTEN": "127.0.0.1:0", "HANGO_HISTORY_ROOT": folder}

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from typing import Any
 
 ECHO = "/bench.Echo/Echo"
 """The method that answers with the bytes that it was sent."""
 
 
 def main() -> int:
+    """Serves until standard input ends."""
     from compactor.allocator import keep_buffers
 
     keep_buffers()  # before gRPC is imported, as in the real command
@@ -30,8 +32,8 @@ async def _serve() -> None:
     from compactor.config import from_environment
     from compactor.server import compactor_of, start
 
-    class Echo(grpc.GenericRpcHandler):
-        def service(self, handler_call_details: grpc.HandlerCallDetails) -> grpc.RpcMethodHandler | None:
+    class Echo(grpc.GenericRpcHandler):  # type: ignore[type-arg]
+        def service(self, handler_call_details: grpc.HandlerCallDetails) -> Any:
             return handler if handler_call_details.method == ECHO else None
 
     async def echo(request: bytes, context: object) -> bytes:

@@ -126,11 +126,15 @@ class Span(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Element:
-    """A system block or a tool definition: its bytes, tokens, and whether a breakpoint may be and is on it."""
+    """A system block or a tool definition: its bytes, tokens, and whether a breakpoint may be and is on it.
+
+    `offset` is where it begins, counted from the start of its array's value.
+    """
 
     raw: bytes
     tokens: int
     markable: bool
+    offset: int = 0
     mark: str = ""  # TTL of the caller's own breakpoint, empty for none
 
 
@@ -290,6 +294,7 @@ class Compaction:
     strategy: str = "SUMMARIZE"
     summary: str = ""
     first_kept_index: int = 0
+    pinned_index: int | None = None
     clipped_before_index: int = 0
     clip_max_tokens: int = 0
     unclipped_tools: tuple[str, ...] = ()
@@ -340,9 +345,10 @@ class Raw(NamedTuple):
 
 
 class Literal(NamedTuple):
-    """One new element: its bytes in the request's own form."""
+    """One new element: its bytes in the request's own form, and the index of the raw element that it stands for."""
 
     data: bytes
+    origin: int | None = None
 
 
 Piece = Raw | Literal

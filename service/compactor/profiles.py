@@ -130,7 +130,7 @@ BUILT_IN: Mapping[str, Profile] = {
 }
 
 _ROUTE = re.compile(r"^(?:.*/)?(?:(?:us|eu|apac|global)\.)?(?:anthropic\.)?")
-_SAME_MODEL = re.compile(r"(?:-(?:latest|preview|\d{6,}|\d{4}-\d\d-\d\d|[a-z][\w.-]*)|[@:\[].*)?$")
+_SAME_MODEL = re.compile(r"(?:-(?:\d{4}-\d\d-\d\d|\d{6,}|[a-z][\w.]*))*(?:[@:\[].*)?$")
 
 
 def profile_of(model: str, table: Mapping[str, Profile] = BUILT_IN) -> Profile:

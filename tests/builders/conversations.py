@@ -58,6 +58,11 @@ class Number(float):
         return number
 
 
+def loads(data: bytes | str) -> Any:
+    """The value of a JSON text with numbers as they are spelled."""
+    return json.loads(data, parse_float=Number, parse_int=lambda text: int(text) if str(int(text[:99])) == text else Number(text))
+
+
 NUMBERS = ("1e400", "-1E-400", "1.50", "-0", "0.1e1", "1" * 60, "-" + "9" * 25, "18446744073709551616", "1E+2")
 
 

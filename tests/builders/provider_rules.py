@@ -68,15 +68,18 @@ def _openai_message(message: Json) -> Iterator[str]:
     has_content = bool(content.strip()) if isinstance(content, str) else bool(content)
     if message.get("role") == "tool":
         has_content = content is not None
-    if not has_content and not calls and not message.get("refusal"):
+    if not (has_content or calls or message.get("function_call") or message.get("refusal")):
         yield "OA-3"
     for call in calls or []:
-        try:
-            is_object = isinstance(json.loads(call["function"]["arguments"]), dict)
-        except ValueError:
-            is_object = False
-        if not is_object:
+        if "function" in call and not _is_object(call["function"].get("arguments")):
             yield "OA-4"
+
+
+def _is_object(arguments: Any) -> bool:
+    try:
+        return isinstance(json.loads(arguments), dict)
+    except (TypeError, ValueError):
+        return False
 
 
 def _blocks(content: Any) -> list[Json]:

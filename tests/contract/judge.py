@@ -148,7 +148,8 @@ class Judge:
         codes = {notice.code for notice in response.notices}
         if compaction_pb2.NOTICE_CODE_FIXED_COST_EXCEEDS_BUDGET not in codes:
             assert response.compacted_input_tokens <= counted.max_input_tokens, "the result is larger than the window"
-        if not request.HasField("previous_compaction"):
+        is_repaired = compaction_pb2.NOTICE_CODE_REQUEST_REPAIRED in codes
+        if not request.HasField("previous_compaction") and not is_repaired:
             _set_source(count, _source_of(request))
             original = self._transport.count_tokens(count).input_tokens
             assert original == response.original_input_tokens, "the source was counted in two ways"

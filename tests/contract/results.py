@@ -151,7 +151,7 @@ def assert_lighter(old: Any, new: Any, record: compaction_pb2.Compaction, origin
     """Raises AssertionError unless the message is what the record's clipping and stripping can make of it."""
     if origin < record.stripped_before_index:
         old, new = _without_reasoning(old), _without_reasoning(new)
-        if not dict(old)["content"]:
+        if not dict(old).get("content"):
             return
     if origin < record.clipped_before_index:
         _assert_shorter(old, new, place, is_value=dict(old).get("role") == "tool")
@@ -180,7 +180,7 @@ def _assert_shorter(old: Any, new: Any, place: str, *, is_value: bool) -> None:
     if isinstance(old, raw_json.Pairs):
         assert isinstance(new, raw_json.Pairs), f"{place} is no object any more"
         assert [key for key, _ in new] == [key for key, _ in old], f"{place} has other keys"
-        inside = is_value or dict(old).get("type") in _VALUES
+        inside = is_value or str(dict(old).get("type")) in _VALUES
         for (key, was), (_, is_now) in zip(old, new, strict=True):
             is_inside = (inside and (key not in _NOT_VALUES or is_value_key(place))) or key in _VALUES
             _assert_shorter(was, is_now, f"{place}.{key}", is_value=is_inside)

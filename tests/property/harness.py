@@ -11,7 +11,8 @@ from google.protobuf.message import Message
 from compactor.app import Compactor
 from compactor.core.segments import HistoryError
 from compactor.counts import Counts
-from compactor.model import Format
+from compactor.model import Format, Request
+from compactor.policy import Policy
 from compactor.providers.tokenizer import tokenizer_counting
 from compactor.reader import Facts
 from compactor.stores.memory import MemoryHistory
@@ -97,6 +98,12 @@ def count(source: Sample | conversation_pb2.Conversation, policy: policy_pb2.Pol
         message.conversation.CopyFrom(source)
     found = calls.source_of(message, settings, SHARED)
     return driven(SHARED.count_tokens(found.request, settings)).tokens
+
+
+def indexed(source: Sample) -> Request:
+    """The request as the core sees it."""
+    message = pb.CountTokensRequest(native=native(source))
+    return calls.source_of(message, Policy(), SHARED).request
 
 
 def serialized(message: Message) -> bytes:

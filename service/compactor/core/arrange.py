@@ -11,29 +11,34 @@ from compactor.core.view import View, prefix_digest, repaired, stripped, tail
 from compactor.model import Compaction, Reason
 from compactor.policy import Repair
 
+LAST_SEQUENCE = (1 << 31) - 1
+"""The largest number that the record's field holds."""
+
 
 class Arrangement(NamedTuple):
-    """What the model sees under a shape, and how many values are clipped in it."""
+    """What the model sees under a shape, how many values are clipped in it, and whether anything was mended."""
 
     view: View
     clipped_values: int
+    is_repaired: bool
 
 
 def arranged(question: Question, shape: Shape) -> Arrangement:
     """What the model sees of the raw log under a shape."""
     request, means = question.request, question.means
     summary = means.dialect.user_message(shape.summary) if shape.summary else None
-    view = tail(request, shape.first_kept, summary, means.read)
-    count = 0
+    view = tail(request, shape.first_kept, shape.pinned, summary, means.read)
+    count, before = 0, view
     if shape.repairs and validate.violations(request.format, view.messages):
         view = repaired(view, request, means.dialect, means.read)
+    is_repaired = view is not before and (view.literals, list(view.origins)) != (before.literals, list(before.origins))
     if shape.clipped_before:
         view, count = clip.clipped(
             view, request, shape.clipped_before, shape.clip_max_tokens, shape.unclipped_tools, means.dialect, means.read
         )
     if shape.stripped_before:
         view = stripped(view, request, shape.stripped_before, means.dialect, means.read)
-    return Arrangement(view, count)
+    return Arrangement(view, count, is_repaired)
 
 
 def shape_of(question: Question) -> Shape | None:
@@ -49,10 +54,13 @@ def shape_of(question: Question) -> Shape | None:
         return None
     if not 0 <= record.first_kept_index < count or bool(record.summary) != (record.first_kept_index > request.leading):
         return None
+    if record.pinned_index is not None and not request.leading <= record.pinned_index < record.first_kept_index:
+        return None
     if record.prefix_digest != prefix_digest(request, record.first_kept_index):
         return None
     return Shape(
         first_kept=record.first_kept_index,
+        pinned=record.pinned_index,
         summary=record.summary,
         clipped_before=record.clipped_before_index,
         clip_max_tokens=record.clip_max_tokens,
@@ -68,11 +76,12 @@ def record_of(
     """The record of a shape: the one before it counted on by one."""
     old = question.record
     return Compaction(
-        sequence=(old.sequence if old else 0) + 1,
+        sequence=min((old.sequence if old else 0) + 1, LAST_SEQUENCE),
         turn_id=question.turn_id,
         reason=reason,
         summary=shape.summary,
         first_kept_index=shape.first_kept,
+        pinned_index=shape.pinned,
         clipped_before_index=shape.clipped_before,
         clip_max_tokens=shape.clip_max_tokens if shape.clipped_before else 0,
         unclipped_tools=shape.unclipped_tools if shape.clipped_before else (),

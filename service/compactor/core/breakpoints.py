@@ -109,9 +109,9 @@ def _stable_block(system: Sequence[Element], stable_count: int | None) -> int | 
 
 def _system_edit(system: Sequence[Element], at: int, block: bytes, *, is_text: bool) -> Edit:
     if is_text:
-        return Edit(ArrayName.SYSTEM, (Literal(block),))
+        return Edit(ArrayName.SYSTEM, (Literal(block, at),))
     pieces: list[Piece] = [Raw(0, at)] if at else []
-    pieces.append(Literal(block))
+    pieces.append(Literal(block, at))
     if at + 1 < len(system):
         pieces.append(Raw(at + 1, len(system)))
     return Edit(ArrayName.SYSTEM, tuple(pieces))

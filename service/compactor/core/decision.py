@@ -10,9 +10,14 @@ from compactor.model import Compaction, Notice, Outcome, Reason
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """How a view is made from the raw log: what a record says of it. All indexes are raw."""
+    """How a view is made from the raw log: what a record says of it. All indexes are raw.
+
+    `pinned` is the user's open request where it is kept by itself, right behind the summary, because it holds more than
+    text.
+    """
 
     first_kept: int = 0
+    pinned: int | None = None
     summary: str = ""
     clipped_before: int = 0
     clip_max_tokens: int = 0

@@ -3,44 +3,48 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import assert_never
 
-from compactor.model import ArrayName, Edit, Literal, Piece, Raw, Request, Span
+from compactor.model import ArrayName, Edit, Element, Literal, Piece, Raw, Request, Span
 
 
 def applied(request: Request, edits: Sequence[Edit]) -> bytes:
-    """The body with its edits applied; the caller's own bytes where there are none."""
+    """The body with its edits applied; the caller's own bytes where there are none.
+
+    One rule for each array: a range is the raw text from its first element's first byte to its last element's last,
+    pieces are joined by commas, and stand between brackets in the place of the array, or of the plain system text.
+    """
     changes: list[tuple[Span, bytes]] = []
     for edit in edits:
         match edit.array:
             case ArrayName.MESSAGES:
-                inner = b",".join([_bytes(piece, request) for piece in edit.pieces])
-                changes.append((Span(request.array.start + 1, request.array.stop - 1), inner))
-            case ArrayName.SYSTEM if request.system_span is not None:
-                changes.append((request.system_span, _array(edit.pieces, [block.raw for block in request.system])))
-            case ArrayName.TOOLS if request.tools_span is not None:
-                changes.append((request.tools_span, _array(edit.pieces, [tool.raw for tool in request.tools])))
+                changes.append((request.array, _array(edit.pieces, request.body, request.starts, request.stops)))
+            case ArrayName.SYSTEM:
+                changes.append(_frame_edit(edit, request, request.system, request.system_span))
+            case ArrayName.TOOLS:
+                changes.append(_frame_edit(edit, request, request.tools, request.tools_span))
             case _:
-                raise ValueError(f"the request has no {edit.array} to edit")
+                assert_never(edit.array)
     return _spliced(request.body, changes) if changes else request.body
 
 
-def _bytes(piece: Piece, request: Request) -> bytes:
-    match piece:
-        case Raw(start, stop):
-            return request.body[request.starts[start] : request.stops[stop - 1]]
-        case Literal(data):
-            return data
+def _frame_edit(edit: Edit, request: Request, elements: Sequence[Element], at: Span | None) -> tuple[Span, bytes]:
+    if at is None:
+        raise ValueError(f"the request has no {edit.array} to edit")
+    starts = [at.start + element.offset for element in elements]
+    stops = [start + len(element.raw) for start, element in zip(starts, elements, strict=True)]
+    return at, _array(edit.pieces, request.body, starts, stops)
 
 
-def _array(pieces: Sequence[Piece], raws: Sequence[bytes]) -> bytes:
-    elements: list[bytes] = []
+def _array(pieces: Sequence[Piece], body: bytes, starts: Sequence[int], stops: Sequence[int]) -> bytes:
+    texts: list[bytes] = []
     for piece in pieces:
         match piece:
             case Raw(start, stop):
-                elements += raws[start:stop]
+                texts.append(body[starts[start] : stops[stop - 1]])
             case Literal(data):
-                elements.append(data)
-    return b"[" + b",".join(elements) + b"]"
+                texts.append(data)
+    return b"[" + b",".join(texts) + b"]"
 
 
 def _spliced(text: bytes, changes: list[tuple[Span, bytes]]) -> bytes:

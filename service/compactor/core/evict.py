@@ -10,13 +10,14 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from compactor.core import boundary, briefing
-from compactor.core.decision import Plan
+from compactor.core.decision import Plan, Shape
 from compactor.core.inspect import checked
 from compactor.core.lighten import behind_summary, clipped_kept
 from compactor.core.state import State, with_stripping
-from compactor.model import Notice, NoticeCode, Outcome
+from compactor.model import Kind, Notice, NoticeCode, Outcome
 
 COMFORT = 0.7
 """The share of the target that a summary should bring a request under, so that the next turns do not trigger again."""
@@ -106,17 +107,17 @@ def _fits_at(state: State, at: int, lead: int, target: int) -> bool:
 
 
 def _leads(state: State) -> Callable[[int], int]:
-    """Estimated tokens of the leading message without the summary in it, by cut. There are two sizes: with the open
-    request in it, and without.
-    """
+    """Estimated tokens of what leads a cut without the summary in it: with the open request, or without, by the cut."""
     means, asked = state.question.means, state.cuts.request
 
     def size(request: str) -> int:
         framed = briefing.frame("", history_path=_LONGEST_PATH, request=request)
         return means.read(means.dialect.user_message(framed)).tokens
 
+    open_request = _open_request(state, state.count)
+    pinned = open_request.pinned
     without = size("")
-    within = size(_open_request(state, state.count))
+    within = size(open_request.text) if pinned is None else without + state.question.request.messages[pinned].tokens
     return lambda at: without if asked is not None and asked >= at else within
 
 
@@ -128,23 +129,34 @@ def _ideal_summary(state: State, at: int) -> int:
     return min(most, max(LEAST_SUMMARY, evicted // SUMMARY_SHARE))
 
 
-def _open_request(state: State, at: int) -> str:
-    """The user's newest request where a cut evicts it and none is kept behind it (R14); else empty."""
+class _OpenRequest(NamedTuple):
+    """The user's newest request where a cut evicts it: its text, or its raw index where it holds more than text."""
+
+    text: str = ""
+    pinned: int | None = None
+
+
+def _open_request(state: State, at: int) -> _OpenRequest:
+    """The user's newest request where a cut evicts it and none is kept behind it (R14); else nothing."""
     request, dialect = state.question.request, state.question.means.dialect
     asked = state.cuts.request
     if asked is not None and asked >= at:
-        return ""
+        return _OpenRequest()
     for index in range(state.raw_index(at) - 1, request.leading - 1, -1):
-        if request.messages[index].is_request:
-            return "\n".join([part.text for part in dialect.read(request.raw(index)).parts if part.text])
-    return ""
+        message = request.messages[index]
+        if message.is_request:
+            if Kind.MEDIA in message.kinds:
+                return _OpenRequest(pinned=index)
+            return _OpenRequest("\n".join([part.text for part in dialect.read(request.raw(index)).parts if part.text]))
+    return _OpenRequest()
 
 
 def _planned(state: State, at: int, lead: int, note: str, outcome: Outcome) -> Plan:
     """The plan of a cut, checked to be possible: it fits the window, and what is kept is whole."""
     question, settings = state.question, state.question.settings
     first_kept = state.raw_index(at)
-    shape = replace(state.shape, first_kept=first_kept, summary="")
+    open_request = _open_request(state, at)
+    shape = replace(state.shape, first_kept=first_kept, pinned=open_request.pinned, summary="")
     if shape.clipped_before <= first_kept:
         shape = replace(shape, clipped_before=0, clip_max_tokens=0, unclipped_tools=())
     if shape.stripped_before <= first_kept:
@@ -152,13 +164,13 @@ def _planned(state: State, at: int, lead: int, note: str, outcome: Outcome) -> P
     shape, notices = with_stripping(question, shape)
     least = LEAST_SUMMARY if outcome is Outcome.SUMMARIZED else 0
     room = question.room(state.target) - lead
-    kept, clipped_before = behind_summary(question, shape)
+    kept, clipped_before, is_repaired = behind_summary(question, shape)
     clipped_values = clipped_before
     if kept.tokens + least > room:
-        shape, (kept, clipped_values) = clipped_kept(question, shape, room - least)
+        shape, (kept, clipped_values, _) = clipped_kept(question, shape, room - least)
     if clipped_values > clipped_before:
         notices = (*notices, Notice(NoticeCode.KEPT_PART_CLIPPED, "values of the kept part were clipped to fit"))
-    checks = checked(question, kept)
+    checks = checked(question, kept, is_repaired=is_repaired)
     size = question.scale.up(question.fixed_tokens + kept.tokens + lead)
     if size > settings.window:
         raise state.too_small(kept.tokens - state.prompt_tokens + lead)
@@ -172,11 +184,19 @@ def _planned(state: State, at: int, lead: int, note: str, outcome: Outcome) -> P
         reason=state.reason,
         before=state.before,
         evicted_from=evicted_from,
-        evicted_count=max(0, first_kept - evicted_from),
+        evicted_count=_evicted_count(state, shape, evicted_from),
         wanted=state.raw_index(state.wanted),
         boundary_note=note,
-        request_text=_open_request(state, at),
+        request_text=open_request.text,
         summary_tokens=min(_ideal_summary(state, at), max(0, room - kept.tokens)),
         notices=(*state.notices, *notices, *checks),
         clipped_values=clipped_values - clipped_before,
     )
+
+
+def _evicted_count(state: State, shape: Shape, evicted_from: int) -> int:
+    """How many messages of the view are left out by a shape; a pinned request is not, as long as it stays."""
+    old, new = state.shape.pinned, shape.pinned
+    was_pinned = old is not None and old != new
+    is_pinned = new is not None and new >= evicted_from
+    return max(0, shape.first_kept - evicted_from) + was_pinned - is_pinned

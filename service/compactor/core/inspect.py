@@ -8,12 +8,11 @@ from __future__ import annotations
 from compactor import errors
 from compactor.core import validate
 from compactor.core.question import Question
-from compactor.core.view import OURS, View
+from compactor.core.view import View
 from compactor.model import Notice, NoticeCode
-from compactor.policy import Repair
 
 
-def checked(question: Question, view: View) -> tuple[Notice, ...]:
+def checked(question: Question, view: View, *, is_repaired: bool) -> tuple[Notice, ...]:
     """What is to be said of what would be sent. Raises the error of the first broken pair in it."""
     request = question.request
     found = validate.violations(request.format, view.messages)
@@ -25,21 +24,12 @@ def checked(question: Question, view: View) -> tuple[Notice, ...]:
     if found:
         rules = ", ".join(sorted({violation.rule for violation in found}))
         notices.append(Notice(NoticeCode.INPUT_VIOLATION, f"the raw request breaks rules of its provider: {rules}"))
-    if question.settings.repair is Repair.SYNTHESIZE and _was_repaired(question, view):
+    if is_repaired:
         notices.append(Notice(NoticeCode.REQUEST_REPAIRED, "broken messages in the part that is sent were mended"))
     return tuple(notices)
 
 
 def _error(violation: validate.Violation, view: View) -> errors.InvalidRequest:
-    error: type[errors.InvalidRequest] = getattr(errors, validate.PAIRING[violation.rule])
     index, rule, call = view.origins[violation.position], violation.rule[:4], violation.id[:64]
     text = f"messages[{index}] breaks the pairing of tool calls and results (rule {rule}){': ' if call else ''}{call}"
-    return error(text, message_index=index, rule=rule, tool_use_id=call)
-
-
-def _was_repaired(question: Question, view: View) -> bool:
-    if not view.literals and OURS not in view.origins:
-        return False
-    raw = validate.violations(question.request.format, question.request.messages)
-    sent = {index for index in view.origins if index >= 0}
-    return any(violation.position in sent for violation in raw)
+    return validate.PAIRING[violation.rule](text, message_index=index, rule=rule, tool_use_id=call)

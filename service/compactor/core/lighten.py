@@ -77,9 +77,9 @@ def behind_summary(question: Question, shape: Shape) -> Arrangement:
 def _clipped(state: State, shape: Shape, notices: tuple[Notice, ...]) -> Fits:
     question, settings = state.question, state.question.settings
     shape, stripping = with_stripping(question, shape)
-    view, clipped_values = arranged(question, shape)
+    view, clipped_values, is_repaired = arranged(question, shape)
     after = question.total(view)
-    found = [*state.notices, *notices, *stripping, *checked(question, view)]
+    found = [*state.notices, *notices, *stripping, *checked(question, view, is_repaired=is_repaired)]
     if after > min(settings.trigger, settings.budget):
         found.append(Notice(NoticeCode.FIXED_COST_EXCEEDS_BUDGET, "what has to be kept exceeds the trigger"))
     record = record_of(question, shape, before=state.before, after=after, reason=state.reason)

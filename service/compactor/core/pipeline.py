@@ -123,6 +123,10 @@ def _truncation(state: State) -> Decision:
 def _left(state: Standing, code: NoticeCode | None = None, why: str = "") -> Fits:
     """The view under the record, untouched. Broken pairing in it is the caller's error; another breach is named."""
     question, view = state.question, state.view
-    notices = (*state.notices, *([Notice(code, why)] if code else ()), *checked(question, view))
+    notices = (
+        *state.notices,
+        *([Notice(code, why)] if code else ()),
+        *checked(question, view, is_repaired=state.is_repaired),
+    )
     outcome = Outcome.UNCHANGED if question.record is None else Outcome.REUSED
     return Fits(view, question.record, outcome, Reason.UNSPECIFIED, state.before, notices)

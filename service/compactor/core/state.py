@@ -28,6 +28,7 @@ class Standing:
     shape: Shape
     view: View
     clipped_values: int
+    is_repaired: bool
     before: int
     notices: tuple[Notice, ...]
 
@@ -124,8 +125,8 @@ def standing(question: Question) -> Standing:
         notices = (Notice(NoticeCode.RECORD_STALE, "the record was not made from this log; decided afresh"),)
         question = replace(question, record=None)
         shape = Shape(repairs=question.settings.repair is Repair.SYNTHESIZE)
-    view, clipped_values = arranged(question, shape)
-    return Standing(question, shape, view, clipped_values, question.total(view), notices)
+    view, clipped_values, is_repaired = arranged(question, shape)
+    return Standing(question, shape, view, clipped_values, is_repaired, question.total(view), notices)
 
 
 def surveyed(at: Standing) -> State:
@@ -134,7 +135,9 @@ def surveyed(at: Standing) -> State:
     first = max(at.view.first, question.request.leading)
     cuts = boundary.cuts(messages, first, thinking_enabled=question.request.thinking_enabled)
     suffix = _suffix_tokens(messages)
-    return State(question, at.shape, at.view, at.clipped_values, at.before, at.notices, first, cuts, suffix)
+    return State(
+        question, at.shape, at.view, at.clipped_values, at.is_repaired, at.before, at.notices, first, cuts, suffix
+    )
 
 
 def with_stripping(question: Question, shape: Shape) -> tuple[Shape, tuple[Notice, ...]]:

@@ -22,7 +22,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from compactor.model import Element, Format, Kind, Message, Request, Role
+from compactor import errors
+from compactor.model import Element, Format, Kind, Message, Role
 
 MAX_BREAKPOINTS = 4
 
@@ -35,16 +36,16 @@ class Violation(NamedTuple):
     id: str = ""
 
 
-PAIRING = {
-    "A-1": "UnmatchedToolUse",
-    "OA-1": "UnmatchedToolUse",
-    "A-2": "UnmatchedToolResult",
-    "A-3": "UnmatchedToolResult",
-    "OA-2": "UnmatchedToolResult",
-    "A-4": "DuplicateToolResult",
-    "OA-2b": "DuplicateToolResult",
+PAIRING: dict[str, type[errors.InvalidRequest]] = {
+    "A-1": errors.UnmatchedToolUse,
+    "OA-1": errors.UnmatchedToolUse,
+    "A-2": errors.UnmatchedToolResult,
+    "A-3": errors.UnmatchedToolResult,
+    "OA-2": errors.UnmatchedToolResult,
+    "A-4": errors.DuplicateToolResult,
+    "OA-2b": errors.DuplicateToolResult,
 }
-"""The rules whose breach in the part to be sent is an error of the caller, with the error's name."""
+"""The rules whose breach in the part to be sent is an error of the caller, with the error."""
 
 
 def violations(format: Format, messages: Sequence[Message]) -> list[Violation]:
@@ -155,12 +156,4 @@ def added(before: Sequence[Violation], after: Sequence[Violation]) -> list[Viola
             allowed[violation.rule] -= 1
         else:
             found.append(violation)
-    return found
-
-
-def request_violations(request: Request) -> list[Violation]:
-    """Every rule that a raw request breaks."""
-    found = violations(request.format, request.messages)
-    if request.format is Format.ANTHROPIC_MESSAGES:
-        found += breakpoint_violations(request.tools, request.system, request.messages)
     return found

@@ -57,14 +57,15 @@ def whole(request: Request) -> View:
     return View(request.messages, range(len(request.messages)))
 
 
-def tail(request: Request, first_kept: int, summary: bytes | None, read: Read) -> View:
-    """The prompt, the summary message if there is one, and the raw messages from an index on."""
+def tail(request: Request, first_kept: int, pinned: int | None, summary: bytes | None, read: Read) -> View:
+    """The prompt, the summary message and the pinned one if there are any, and the raw messages from an index on."""
     lead = request.leading
     if summary is None and first_kept <= lead:
         return whole(request)
     ours = [] if summary is None else [read(summary)]
-    messages = [*request.messages[:lead], *ours, *request.messages[first_kept:]]
-    origins = [*range(lead), *([OURS] * len(ours)), *range(first_kept, len(request.messages))]
+    kept = [*([] if pinned is None else [pinned]), *range(first_kept, len(request.messages))]
+    messages = [*request.messages[:lead], *ours, *[request.messages[index] for index in kept]]
+    origins = [*range(lead), *([OURS] * len(ours)), *kept]
     return View(messages, origins, {lead: summary} if summary is not None else {}, lead if ours else None)
 
 
@@ -112,7 +113,7 @@ def pieces(view: View) -> tuple[Piece, ...]:
         literal = view.literals.get(position)
         start, stop = view.origins[position], view.origins[position]
         if literal is not None:
-            found.append(Literal(literal))
+            found.append(Literal(literal, start if start >= 0 else None))
             continue
         stop = _run_end(view, position)
         found.append(Raw(start, stop))

@@ -88,15 +88,15 @@ def _system(text: bytes, span: Span | None, reader: Reader) -> tuple[tuple[Eleme
     if not isinstance(value, list):
         raise MalformedPayload("system is neither a text nor a list of blocks", place="system")
     return tuple(
-        _system_block(text[slice(*at)], block, f"system[{number}]", reader)
+        _system_block(text[slice(*at)], block, f"system[{number}]", reader, at.start - span.start)
         for number, (at, block) in enumerate(zip(json_text.elements(text, span.start), value, strict=True))
     ), False
 
 
-def _system_block(raw: bytes, block: Any, place: str, reader: Reader) -> Element:
+def _system_block(raw: bytes, block: Any, place: str, reader: Reader, offset: int) -> Element:
     part = _part(block, place)
     can_carry = part.kind is Kind.TEXT and bool(part.text.strip())
-    return Element(raw, reader.system(Content(Role.SYSTEM, (part,))), can_carry, _ttl(block))
+    return Element(raw, reader.system(Content(Role.SYSTEM, (part,))), can_carry, offset, _ttl(block))
 
 
 def _tools(text: bytes, span: Span | None, reader: Reader) -> tuple[Element, ...]:
@@ -106,7 +106,13 @@ def _tools(text: bytes, span: Span | None, reader: Reader) -> tuple[Element, ...
     if not isinstance(value, list) or not all(isinstance(tool, dict) for tool in value):
         raise MalformedPayload("tools is not a list of objects", place="tools")
     return tuple(
-        Element(text[slice(*at)], reader.tool(text[slice(*at)]), not tool.get("defer_loading"), _ttl(tool))
+        Element(
+            text[slice(*at)],
+            reader.tool(text[slice(*at)]),
+            markable=not tool.get("defer_loading"),
+            offset=at.start - span.start,
+            mark=_ttl(tool),
+        )
         for at, tool in zip(json_text.elements(text, span.start), value, strict=True)
     )
 

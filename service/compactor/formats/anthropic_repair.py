@@ -121,7 +121,8 @@ def _cleaned_block(block: _Block) -> list[bytes]:
 
 
 def _placeholder(call: str) -> bytes:
-    value = {"type": "tool_result", "tool_use_id": call, "content": PLACEHOLDER, "is_error": True}
+    content = [{"type": "text", "text": PLACEHOLDER}]
+    value = {"type": "tool_result", "tool_use_id": call, "content": content, "is_error": True}
     return compact(value).encode()
 
 

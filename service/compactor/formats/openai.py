@@ -84,8 +84,10 @@ def _frame(text: bytes, reader: Reader) -> Frame:
         value = decoded(text[slice(*span)], "tools")
         if not isinstance(value, list) or not all(isinstance(tool, dict) for tool in value):
             raise MalformedPayload("tools is not a list of objects", place="tools")
-        raws = [text[slice(*at)] for at in json_text.elements(text, span.start)]
-        tools = tuple(Element(raw, reader.tool(raw), markable=False) for raw in raws)
+        tools = tuple(
+            Element(text[slice(*at)], reader.tool(text[slice(*at)]), markable=False, offset=at.start - span.start)
+            for at in json_text.elements(text, span.start)
+        )
     return Frame(tools=tools, tools_span=span, fields=fields)
 
 

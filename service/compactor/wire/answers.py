@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, assert_never
 
 from compactor.core.edits import applied
 from compactor.exchange import CompactAnswer, CompactCall, CountAnswer, HistoryResult, SummarizeAnswer
-from compactor.model import ArrayName, Compaction, Edit, Literal, Notice, Raw, Retained
+from compactor.model import ArrayName, Compaction, Edit, Literal, Notice, Piece, Raw, Retained
 from compactor.policy import Repair
 from compactor.wire import conversation
 from hango.compaction.v1 import compaction_pb2 as record_pb
 from hango.compaction.v1 import compaction_service_pb2 as pb
 from hango.compaction.v1 import policy_pb2
+from hango.compaction.v1.conversation_pb2 import Conversation
 
 _ARRAYS = {
     ArrayName.SYSTEM: record_pb.ARRAY_NAME_SYSTEM,
@@ -42,7 +43,8 @@ def compact_response(message: pb.CompactRequest, call: CompactCall, answer: Comp
     )
     is_typed = message.WhichOneof("source") == "conversation"
     if message.result_mode == pb.RESULT_MODE_EDITS:
-        response.edits.extend(_edit(edit, is_typed=is_typed) for edit in answer.edits)
+        source = message.conversation if is_typed else None
+        response.edits.extend(_edit(edit, source) for edit in answer.edits)
     elif is_typed:
         response.conversation.CopyFrom(conversation.applied(message.conversation, answer.edits))
     else:
@@ -90,6 +92,7 @@ def _notices(notices: Iterable[Notice]) -> list[record_pb.Notice]:
 
 
 def _record(record: Compaction) -> record_pb.Compaction:
+    pinned = record.pinned_index
     return record_pb.Compaction(
         sequence=record.sequence,
         turn_id=record.turn_id,
@@ -97,6 +100,7 @@ def _record(record: Compaction) -> record_pb.Compaction:
         strategy=policy_pb2.STRATEGY_SUMMARIZE,
         summary=record.summary,
         first_kept_index=record.first_kept_index,
+        kept_ranges=[] if pinned is None else [record_pb.IndexRange(start=pinned, stop=pinned + 1)],
         clipped_before_index=record.clipped_before_index,
         clip_max_tokens=record.clip_max_tokens,
         unclipped_tools=record.unclipped_tools,
@@ -135,19 +139,24 @@ def _retained(retained: Retained) -> record_pb.Retained:
     )
 
 
-def _edit(edit: Edit, *, is_typed: bool) -> record_pb.Edit:
-    pieces = []
-    for piece in edit.pieces:
-        match piece:
-            case Raw(start, stop):
-                pieces.append(record_pb.Piece(range=record_pb.IndexRange(start=start, stop=stop)))
-            case Literal(data) if not is_typed:
-                pieces.append(record_pb.Piece(native_element=data))
-            case Literal(data) if edit.array is ArrayName.SYSTEM:
-                pieces.append(record_pb.Piece(system_block=conversation.block_from(data)))
-            case Literal(data):
-                pieces.append(record_pb.Piece(message=conversation.message_from(data)))
-    return record_pb.Edit(array=_ARRAYS[edit.array], pieces=pieces)
+def _edit(edit: Edit, source: Conversation | None) -> record_pb.Edit:
+    """An edit; of a conversation where there is a source, else of a native body."""
+    return record_pb.Edit(
+        array=_ARRAYS[edit.array], pieces=[_piece(edit.array, piece, source) for piece in edit.pieces]
+    )
+
+
+def _piece(array: ArrayName, piece: Piece, source: Conversation | None) -> record_pb.Piece:
+    match piece:
+        case Raw(start, stop):
+            return record_pb.Piece(range=record_pb.IndexRange(start=start, stop=stop))
+        case Literal(data) if source is None:
+            return record_pb.Piece(native_element=data)
+        case Literal() if array is ArrayName.SYSTEM:
+            return record_pb.Piece(system_block=conversation.system_block(piece, source))
+        case Literal():
+            return record_pb.Piece(message=conversation.message(piece, source))
+    assert_never(piece)
 
 
 def _explanation(call: CompactCall, answer: CompactAnswer) -> record_pb.Explanation:

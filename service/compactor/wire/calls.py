@@ -147,14 +147,18 @@ def policy_of(message: policy_pb2.Policy) -> Policy:
 
 def record_of(message: compaction_pb2.Compaction) -> Compaction:
     """A record as the caller sends it back."""
+    pinned = None
     if message.kept_ranges:
-        raise _not_supported("previous_compaction.kept_ranges")
+        pinned = message.kept_ranges[0].start
+        if len(message.kept_ranges) > 1 or message.kept_ranges[0].stop != pinned + 1:
+            raise _not_supported("previous_compaction.kept_ranges")
     return Compaction(
         sequence=message.sequence,
         turn_id=message.turn_id,
         reason=_reason(message.reason, "previous_compaction.reason"),
         summary=message.summary,
         first_kept_index=message.first_kept_index,
+        pinned_index=pinned,
         clipped_before_index=message.clipped_before_index,
         clip_max_tokens=message.clip_max_tokens,
         unclipped_tools=tuple(message.unclipped_tools),

@@ -7,8 +7,8 @@ copied, and a few new ones, read from their JSON. So a message that was not edit
 
 from __future__ import annotations
 
-from base64 import b64decode, b64encode
-from collections.abc import Sequence
+from base64 import b64encode
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -37,67 +37,62 @@ def body_of(conversation: pb.Conversation) -> bytes:
 
 
 def applied(conversation: pb.Conversation, edits: Sequence[Edit]) -> pb.Conversation:
-    """A copy of the conversation with edits applied; kept messages are the caller's own."""
-    result = pb.Conversation(model=conversation.model, max_output_tokens=conversation.max_output_tokens)
-    by_array = {edit.array: edit.pieces for edit in edits}
-    for array, source, target, read in (
-        (ArrayName.SYSTEM, conversation.system, result.system, block_from),
-        (ArrayName.TOOLS, conversation.tools, result.tools, None),
-        (ArrayName.MESSAGES, conversation.messages, result.messages, message_from),
-    ):
-        for piece in by_array.get(array, (Raw(0, len(source)),)):
-            match piece:
-                case Raw(start, stop):
-                    target.extend(source[start:stop])  # type: ignore[arg-type]
-                case Literal(data) if read is not None:
-                    target.append(read(data))  # type: ignore[arg-type]
+    """A copy of the conversation with edits applied; what was not edited is the caller's own."""
+    result = pb.Conversation()
+    result.CopyFrom(conversation)
+    for edit in edits:
+        match edit.array:
+            case ArrayName.SYSTEM:
+                del result.system[:]
+                for piece in edit.pieces:
+                    result.system.extend(
+                        conversation.system[piece.start : piece.stop]
+                        if isinstance(piece, Raw)
+                        else [system_block(piece, conversation)]
+                    )
+            case ArrayName.MESSAGES:
+                del result.messages[:]
+                for piece in edit.pieces:
+                    result.messages.extend(
+                        conversation.messages[piece.start : piece.stop]
+                        if isinstance(piece, Raw)
+                        else [message(piece, conversation)]
+                    )
+            case ArrayName.TOOLS:
+                raise ValueError("tool definitions are never edited")
     return result
 
 
-def message_from(data: bytes) -> pb.Message:
-    """A new message from its JSON."""
-    value = msgspec.json.decode(data)
-    content = value["content"]
-    if isinstance(content, str):
-        content = [{"type": "text", "text": content}]
-    raws = msgspec.json.decode(data, type=_Message).content
-    blocks = [_block_from(block, raw) for block, raw in zip(content, raws, strict=True)]
+def message(literal: Literal, source: pb.Conversation) -> pb.Message:
+    """A new message; the blocks that it has from the message that it stands for are the caller's own."""
+    value = msgspec.json.decode(literal.data)
+    known = _known(source.messages[literal.origin].content) if literal.origin is not None else {}
+    if isinstance(value["content"], str):
+        block = pb.ContentBlock(text=pb.Text(text=value["content"]))
+        return pb.Message(role=_ROLE_NUMBERS[value["role"]], content=[block])
+    raws = msgspec.json.decode(literal.data, type=_Content).content
+    blocks = [_block_from(block, bytes(raw), known) for block, raw in zip(value["content"], raws, strict=True)]
     return pb.Message(role=_ROLE_NUMBERS[value["role"]], content=blocks)
 
 
-class _Message(msgspec.Struct):
-    content: list[msgspec.Raw]
-
-
-def block_from(data: bytes) -> pb.ContentBlock:
-    """A new block from its JSON."""
-    return _block_from(msgspec.json.decode(data), data)
-
-
-def _block_from(value: dict[str, Any], raw: bytes | msgspec.Raw) -> pb.ContentBlock:
+def system_block(literal: Literal, source: pb.Conversation) -> pb.ContentBlock:
+    """A new system block: the caller's own with a breakpoint."""
+    mark = msgspec.json.decode(literal.data).get("cache_control")
     block = pb.ContentBlock()
-    mark = value.get("cache_control")
-    if isinstance(mark, dict):
-        block.cache_control.ttl = mark.get("ttl", "")
-        block.cache_control.SetInParent()
-    kind = value["type"]
-    if kind == "text":
-        block.text.text = value["text"]
-    elif kind == "thinking":
-        block.thinking.thinking, block.thinking.signature = value.get("thinking", ""), value.get("signature", "")
-        block.thinking.SetInParent()
-    elif kind == "redacted_thinking":
-        block.thinking.redacted_data = value.get("data", "")
-    elif kind == "tool_use":
-        arguments = bytes(msgspec.json.decode(raw, type=_Input).input).decode()
-        block.tool_use.id, block.tool_use.name, block.tool_use.input_json = value["id"], value["name"], arguments
-    elif kind == "tool_result":
-        _result_from(block.tool_result, value, raw)
-    elif kind in ("image", "document") and _fill_media(block.media, value.get("source")):
-        pass
-    else:
-        block.opaque.type, block.opaque.json = kind, bytes(raw).decode()
+    if literal.origin is not None:
+        block.CopyFrom(source.system[literal.origin])
+    block.cache_control.ttl = mark.get("ttl", "") if isinstance(mark, dict) else ""
     return block
+
+
+def _known(blocks: Iterable[pb.ContentBlock]) -> dict[bytes, pb.ContentBlock]:
+    """The caller's blocks by the JSON that was written for them, those inside results included."""
+    found: dict[bytes, pb.ContentBlock] = {}
+    for block in blocks:
+        found[_block(block, "")] = block
+        if block.HasField("tool_result"):
+            found.update(_known(block.tool_result.content))
+    return found
 
 
 class _Input(msgspec.Struct):
@@ -108,28 +103,39 @@ class _Content(msgspec.Struct):
     content: list[msgspec.Raw] = []
 
 
-def _result_from(target: pb.ToolResult, value: dict[str, Any], raw: bytes | msgspec.Raw) -> None:
-    target.tool_use_id = value["tool_use_id"]
-    target.is_error = value.get("is_error") is True
-    content = value.get("content")
-    if isinstance(content, str):
-        target.content.append(pb.ContentBlock(text=pb.Text(text=content)))
-    elif content:
-        raws = msgspec.json.decode(raw, type=_Content).content
-        target.content.extend(_block_from(part, inner) for part, inner in zip(content, raws, strict=True))
+def _block_from(value: dict[str, Any], raw: bytes, known: Mapping[bytes, pb.ContentBlock]) -> pb.ContentBlock:
+    """A block from its JSON: the caller's own where it is one of those, else a new one."""
+    if raw in known:
+        return known[raw]
+    block = pb.ContentBlock()
+    match value["type"]:
+        case "text":
+            block.text.text = value["text"]
+        case "tool_use":
+            arguments = bytes(msgspec.json.decode(raw, type=_Input).input).decode()
+            block.tool_use.id, block.tool_use.name, block.tool_use.input_json = value["id"], value["name"], arguments
+        case "tool_result":
+            block.tool_result.CopyFrom(_result_from(value, raw, known))
+        case "thinking":
+            block.thinking.thinking, block.thinking.signature = value.get("thinking", ""), value.get("signature", "")
+        case "redacted_thinking":
+            block.thinking.redacted_data = value.get("data", "")
+        case kind:
+            block.opaque.type, block.opaque.json = kind, raw.decode()
+            return block
+    mark = value.get("cache_control")
+    if isinstance(mark, dict):
+        block.cache_control.SetInParent()
+        block.cache_control.ttl = mark.get("ttl", "")
+    return block
 
 
-def _fill_media(target: pb.Media, source: object) -> bool:
-    match source:
-        case {"type": "base64", "data": str(data), "media_type": str(media_type)}:
-            target.media_type, target.data = media_type, b64decode(data)
-        case {"type": "url", "url": str(url)}:
-            target.url = url
-        case {"type": "file", "file_id": str(file_id)}:
-            target.file_id = file_id
-        case _:
-            return False
-    return True
+def _result_from(value: dict[str, Any], raw: bytes, known: Mapping[bytes, pb.ContentBlock]) -> pb.ToolResult:
+    raws = msgspec.json.decode(raw, type=_Content).content
+    content = [
+        _block_from(part, bytes(inner), known) for part, inner in zip(value.get("content") or (), raws, strict=True)
+    ]
+    return pb.ToolResult(tool_use_id=value["tool_use_id"], content=content, is_error=value.get("is_error") is True)
 
 
 def _json(value: object) -> bytes:
@@ -160,14 +166,15 @@ def _tool(tool: pb.Tool, place: str) -> bytes:
         members.append(("description", _json(tool.description)))
     schema = _json_object(tool.input_schema_json or "{}", f"{place}.input_schema_json")
     members.append(("input_schema", schema))
-    return _object(members + _marks(tool.HasField("cache_control"), tool.cache_control.ttl))
+    return _object(members + _marks(tool))
 
 
-def _marks(is_set: bool, ttl: str) -> list[tuple[str, bytes]]:  # noqa: FBT001 - presence and value of one field
-    if not is_set:
+def _marks(marked: pb.ContentBlock | pb.Tool) -> list[tuple[str, bytes]]:
+    """The breakpoint of a block or tool as a member, if it has one."""
+    if not marked.HasField("cache_control"):
         return []
-    value = {"type": "ephemeral", "ttl": ttl} if ttl else {"type": "ephemeral"}
-    return [("cache_control", _json(value))]
+    ttl = marked.cache_control.ttl
+    return [("cache_control", _json({"type": "ephemeral", "ttl": ttl} if ttl else {"type": "ephemeral"}))]
 
 
 def _message(message: pb.Message, place: str) -> bytes:
@@ -182,7 +189,7 @@ def _block(block: pb.ContentBlock, place: str) -> bytes:
     members = _members(block, place)
     if isinstance(members, bytes):
         return members
-    return _object(members + _marks(block.HasField("cache_control"), block.cache_control.ttl))
+    return _object(members + _marks(block))
 
 
 def _members(block: pb.ContentBlock, place: str) -> list[tuple[str, bytes]] | bytes:
@@ -209,9 +216,19 @@ def _members(block: pb.ContentBlock, place: str) -> list[tuple[str, bytes]] | by
         case "media":
             return _media(block.media, place)
         case "opaque":
-            return _json_object(block.opaque.json, f"{place}.opaque.json")
+            return _opaque(block, place)
         case _:
             raise MalformedPayload(f"{place} holds nothing", place=place)
+
+
+def _opaque(block: pb.ContentBlock, place: str) -> bytes:
+    """A block that is JSON already, as it is; with the breakpoint of the block around it where it has none itself."""
+    raw = _json_object(block.opaque.json, f"{place}.opaque.json")
+    if not block.HasField("cache_control") or b'"cache_control"' in raw:
+        return raw
+    comma = b"," if raw.strip()[1:-1].strip() else b""
+    [(name, value)] = _marks(block)
+    return raw.rstrip()[:-1] + comma + _json(name) + b":" + value + b"}"
 
 
 def _media(media: pb.Media, place: str) -> list[tuple[str, bytes]]:
