@@ -2,9 +2,9 @@
 
     python -m examples.demo [SESSION.json]
 
-Starts the service on a free port of this machine, sends the session's request twice (the second time with the record of
-the first answer, as a next turn would), prints the tables, and shows where the originals are. Everything that it writes
-is under `var/demo`.
+Starts the service on a free port of this machine, sends the session's request as three turns of an agent's loop would,
+each with the record of the one before, prints what became of it, and shows where the originals are. Everything that it
+writes is under `var/demo`.
 """
 
 from __future__ import annotations
@@ -35,14 +35,17 @@ def main() -> int:
     shutil.rmtree(WORK, ignore_errors=True)
     WORK.mkdir(parents=True)
     with service() as target:
-        compact = ["compact", session, "--target", target, "--session", "demo", "--set", f"max_input_tokens={WINDOW}"]
-        compact += ["--record", "var/demo/record.json", "-o", "var/demo/request.json"]
-        say(f"A session of {(ROOT / session).stat().st_size:,} bytes against a window of {WINDOW:,} tokens.")
+        compact = ["compact", session, "--target", target, "--session", "demo", "--record", "var/demo/record.json"]
+        compact += ["-o", "var/demo/request.json"]
+        size = (ROOT / session).stat().st_size
+        say(f"1. A session of {size:,} bytes is over the trigger of its model's window: clipping old values is enough.")
         run([*compact, "--turn", "turn-1"])
-        say("The next turn sends the raw log again, with the record: nothing is decided anew, the bytes are the same.")
-        run([*compact, "--turn", "turn-2"])
+        say(f"2. The same raw log and the record, against a window of {WINDOW:,} tokens: the oldest messages give way.")
+        run([*compact, "--turn", "turn-2", "--set", f"max_input_tokens={WINDOW}"])
+        say("3. The next turn: nothing is decided anew, the record is replayed, the bytes are the same.")
+        run([*compact, "--turn", "turn-3", "--set", f"max_input_tokens={WINDOW}"])
     history = WORK / "history" / "conversation_history" / "demo.md"
-    say("What was left out is whole in the history; its first lines:")
+    say("4. What was left out is whole in the history; its first lines:")
     print("\n".join(history.read_text(encoding="utf-8").splitlines()[:14]))
     say(f"The request to send: {(WORK / 'request.json').relative_to(ROOT)}\nThe history: {history.relative_to(ROOT)}")
     return 0
@@ -72,7 +75,10 @@ def wait_until_serving(target: str, process: subprocess.Popen[bytes]) -> None:
             if process.poll() is not None:
                 raise SystemExit(f"the service ended with status {process.returncode}")
             try:
-                if stub.Check(health_pb2.HealthCheckRequest(), timeout=1).status == health_pb2.HealthCheckResponse.SERVING:
+                if (
+                    stub.Check(health_pb2.HealthCheckRequest(), timeout=1).status
+                    == health_pb2.HealthCheckResponse.SERVING
+                ):
                     return
             except grpc.RpcError:
                 time.sleep(0.1)

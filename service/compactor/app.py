@@ -142,9 +142,9 @@ class Compactor:
         self, call: CompactCall, question: Question, count: Count, plan: Plan, notices: Sequence[Notice]
     ) -> CompactAnswer | None:
         """What a plan comes to; None where the result would break a rule of its provider."""
-        history = await keep(self._history, call, question, plan)
-        summary, retained, made = self._summary(question, plan)
-        result = pipeline.finish(question, plan, summary, history.path)
+        history = await keep(self._history, call, plan)
+        summary, retained, made = self._summary(plan)
+        result = pipeline.finish(plan, summary, history.path)
         if result.broken:
             log.error("a result broke rules of its provider and was not used: %s", ",".join(result.broken))
             return None
@@ -209,9 +209,9 @@ class Compactor:
             notices=tuple(dict.fromkeys(notices)),
         )
 
-    def _summary(self, question: Question, plan: Plan) -> tuple[str, Retained, tuple[Notice, ...]]:
+    def _summary(self, plan: Plan) -> tuple[str, Retained, tuple[Notice, ...]]:
         """The summary that needs no model, over everything that is evicted, from the raw log."""
-        request, means = question.request, question.means
+        request, means = plan.question.request, plan.question.means
         evicted = range(request.leading, plan.shape.first_kept)
         harvests = [means.harvest(index) for index in evicted]
         retained = retain(harvests)
@@ -250,6 +250,7 @@ class Compactor:
             base_tokens=tools,
             reason=Reason.UNSPECIFIED if call.reason is Reason.THRESHOLD else call.reason,
             record=call.record,
+            acts=max(0, call.record.sequence) if call.record else 0,
             turn_id=call.turn_id,
             stable_system_count=call.stable_system_count,
         )

@@ -7,7 +7,6 @@ from hashlib import blake2b
 
 from compactor.core import segments, transcript
 from compactor.core.decision import Plan
-from compactor.core.question import Question
 from compactor.core.view import prefix_digest, without_marks
 from compactor.exchange import CompactCall, HistoryResult
 from compactor.model import HistoryStatus
@@ -17,12 +16,12 @@ from compactor.ports import HistoryStore
 log = logging.getLogger("compactor")
 
 
-async def keep(store: HistoryStore, call: CompactCall, question: Question, plan: Plan) -> HistoryResult:
+async def keep(store: HistoryStore, call: CompactCall, plan: Plan) -> HistoryResult:
     """Keeps what a plan evicts. Never fails: what could not be stored comes back for the caller to write."""
-    mode = question.settings.history_mode
+    mode = plan.question.settings.history_mode
     if mode is HistoryMode.OFF:
         return HistoryResult(HistoryStatus.SKIPPED)
-    segment = _segment(call, question, plan)
+    segment = _segment(call, plan)
     if mode is HistoryMode.RETURN:
         return HistoryResult(HistoryStatus.RETURNED, markdown=segments.whole(segment))
     try:
@@ -32,15 +31,14 @@ async def keep(store: HistoryStore, call: CompactCall, question: Question, plan:
         return HistoryResult(HistoryStatus.FAILED, markdown=segments.whole(segment))
 
 
-def _segment(call: CompactCall, question: Question, plan: Plan) -> segments.Segment:
+def _segment(call: CompactCall, plan: Plan) -> segments.Segment:
     request, stop = call.request, plan.shape.first_kept
-    record = question.record
 
     def content_digest(index: int) -> bytes:
         return blake2b(without_marks(request.raw(index)), digest_size=segments.DIGEST_BYTES).digest()
 
     return segments.Segment(
-        sequence=(record.sequence if record else 0) + 1,
+        sequence=plan.question.acts + 1,
         reason=plan.reason,
         start=plan.evicted_from,
         stop=stop,

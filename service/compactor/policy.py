@@ -156,7 +156,7 @@ def check(policy: Policy) -> None:
         if field.name in _RANGES:
             least, inclusive, greatest = _RANGES[field.name]
             if not (math.isfinite(value) and (least <= value if inclusive else least < value) and value <= greatest):
-                bounds = f"{'at least' if inclusive else 'above'} {least:g}, at most {greatest:g}"
+                bounds = f"{'at least' if inclusive else 'above'} {least}, at most {greatest}"
                 raise _out_of_range(field.name, value, bounds)
         elif field.name == "cache_ttl" and value not in _TTLS:
             raise _out_of_range(field.name, value[:20], " or ".join(_TTLS))

@@ -78,10 +78,10 @@ async def serve(config: Config) -> None:
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
-    server, health, _ = await start(config, compactor_of(config))
+    server, health, port = await start(config, compactor_of(config))
     gc.collect()
     gc.freeze()
-    log.info("serving on %s", config.listen)
+    log.info("serving on %s", config.listen if not port else f"{config.listen.rpartition(':')[0]}:{port}")
     await stop.wait()
     log.info("draining, at most %g s", config.drain_seconds)
     await health.enter_graceful_shutdown()

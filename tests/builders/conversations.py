@@ -595,3 +595,48 @@ def _typed_block(block: Body) -> pb.ContentBlock:
 def conversations() -> st.SearchStrategy[pb.Conversation]:
     """Typed conversations."""
     return plain_bodies().map(typed)
+
+
+def asked(words: Any = "Go on.") -> Body:
+    """A message of the user."""
+    return {"role": "user", "content": words}
+
+
+def said(words: Any = "Done.") -> Body:
+    """A message of the assistant."""
+    return {"role": "assistant", "content": words}
+
+
+def called(*ids: str, name: str = "read_file", **arguments: Any) -> Body:
+    """A message of the assistant with calls, in the Anthropic format."""
+    return said([{"type": "tool_use", "id": id, "name": name, "input": arguments} for id in ids])
+
+
+def answered(*ids: str, result: Any = "ok", **members: Any) -> Body:
+    """A message of the user with the results of calls, in the Anthropic format."""
+    return asked([{"type": "tool_result", "tool_use_id": id, "content": result, **members} for id in ids])
+
+
+def openai_called(*ids: str, name: str = "read_file", **arguments: Any) -> Body:
+    """A message of the assistant with calls, in the OpenAI format."""
+    function = {"name": name, "arguments": json.dumps(arguments)}
+    calls = [{"id": id, "type": "function", "function": function} for id in ids]
+    return {"role": "assistant", "content": None, "tool_calls": calls}
+
+
+def openai_answered(id: str, result: Any = "ok") -> Body:
+    """A tool message, in the OpenAI format."""
+    return {"role": "tool", "tool_call_id": id, "content": result}
+
+
+def log(*messages: Body, **members: Any) -> Sample:
+    """An Anthropic request with these messages."""
+    tools = [{"name": name, "input_schema": {"type": "object"}} for name in TOOLS[:2]]
+    value = {"model": "claude-sonnet-4-5", "tools": tools, **members, "messages": list(messages)}
+    return Sample(Format.ANTHROPIC_MESSAGES, value, compact(value))
+
+
+def openai_log(*messages: Body, **members: Any) -> Sample:
+    """A Chat Completions request with these messages."""
+    value = {"model": "gpt-4o", **members, "messages": list(messages)}
+    return Sample(Format.OPENAI_CHAT, value, compact(value))

@@ -101,6 +101,8 @@ class Judge:
             record.CopyFrom(self._answers[step.record_of_step].compaction)
             if not record.sequence:
                 raise CaseError(f"step {step.record_of_step} has no record")
+            for field, _ in request.previous_compaction.ListFields():
+                record.ClearField(field.name)  # type: ignore[arg-type]
             record.MergeFrom(request.previous_compaction)
             request.previous_compaction.CopyFrom(record)
         return request

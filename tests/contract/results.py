@@ -133,8 +133,10 @@ def _check_messages(source: Parts, result: Parts, response: pb.CompactResponse) 
     kept_from = max(lead, record.first_kept_index)
     ours = 1 if record.summary else 0
     assert (kept_from > lead) == bool(ours), "messages were evicted without a word, or a word was put before none"
-    wanted = [*source.messages[:lead], *[None] * ours, *source.messages[kept_from:]]
-    origins = [*range(lead), *[-1] * ours, *range(kept_from, len(source.messages))]
+    besides = [index for kept in record.kept_ranges for index in range(kept.start, kept.stop)]
+    assert besides == sorted({*besides} & {*range(lead, kept_from)}), "a kept range holds no evicted message"
+    origins = [*range(lead), *[-1] * ours, *besides, *range(kept_from, len(source.messages))]
+    wanted = [None if index < 0 else source.messages[index] for index in origins]
     assert len(result.messages) == len(wanted), "the result does not have the messages that its record names"
     for at, (origin, old, new) in enumerate(zip(origins, wanted, result.messages, strict=True)):
         if origin < 0:

@@ -114,6 +114,8 @@ class InProcess:
             return asyncio.run(answered())
         except CompactionError as error:
             raise Refused(status.status_of(error)) from error
+        except Exception as error:
+            raise AssertionError(f"an internal failure: {error!r}") from error
 
 
 @contextmanager

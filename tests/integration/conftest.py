@@ -36,7 +36,7 @@ class Server:
                 answer = health_pb2_grpc.HealthStub(channel).Check(health_pb2.HealthCheckRequest(), timeout=5)
             except grpc.RpcError:
                 return False
-            return answer.status == health_pb2.HealthCheckResponse.SERVING
+            return bool(answer.status == health_pb2.HealthCheckResponse.SERVING)
 
 
 StartServer = Callable[..., Server]

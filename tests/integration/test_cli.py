@@ -23,7 +23,9 @@ SMALL = ("--set", "max_input_tokens=60000")
 
 
 @pytest.fixture
-def compactor(tmp_path: Path, environment: Callable[..., dict[str, str]]) -> Callable[..., subprocess.CompletedProcess[bytes]]:
+def compactor(
+    tmp_path: Path, environment: Callable[..., dict[str, str]]
+) -> Callable[..., subprocess.CompletedProcess[bytes]]:
     """Runs the program in a folder of its own."""
 
     def run(
@@ -211,7 +213,7 @@ def counting_provider() -> Iterator[tuple[str, threading.Event, threading.Event]
     asked, may_answer = threading.Event(), threading.Event()
 
     class Endpoint(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:  # noqa: N802 - the name of the standard library
+        def do_POST(self) -> None:
             self.rfile.read(int(self.headers["content-length"]))
             asked.set()
             may_answer.wait(60)
@@ -240,7 +242,10 @@ def test_a_call_in_flight_is_finished_before_the_server_stops(start_server: Any,
     body = (sessions / "short-anthropic.json").read_bytes()
     with counting_provider() as (address, asked, may_answer), ThreadPoolExecutor() as threads:
         server = start_server(
-            ANTHROPIC_API_KEY="none", ANTHROPIC_BASE_URL=address, HANGO_COUNT_TIMEOUT_SECONDS="60", HANGO_DRAIN_SECONDS="60"
+            ANTHROPIC_API_KEY="none",
+            ANTHROPIC_BASE_URL=address,
+            HANGO_COUNT_TIMEOUT_SECONDS="60",
+            HANGO_DRAIN_SECONDS="60",
         )
         with Client.connect(server.target) as client:
             policy = {"token_counter": "PROVIDER", "history_mode": "OFF"}

@@ -5,6 +5,7 @@ All three run over the client, so that a server and this process give the same a
 
 from __future__ import annotations
 
+import json
 import logging
 import re
 import sys
@@ -182,8 +183,11 @@ def _record(path: Path | None) -> Compaction | None:
     if not text.strip():
         return None
     try:
-        return json_format.Parse(text, Compaction())
-    except json_format.ParseError as error:
+        value = json.loads(text)
+        if not isinstance(value, dict):
+            raise WrongUsage(f"{path} holds no compaction record: it is no JSON object")
+        return json_format.ParseDict(value, Compaction())
+    except (ValueError, RecursionError, json_format.ParseError) as error:
         raise WrongUsage(f"{path} holds no compaction record: {str(error).splitlines()[0]}") from None
 
 

@@ -26,7 +26,8 @@ class OneLine(logging.Formatter):
         self.converter = time.gmtime
 
     def format(self, record: logging.LogRecord) -> str:
-        return " | ".join(line.strip() for line in super().format(record).splitlines() if line.strip())
+        lines = (line.strip() for line in super().format(record).splitlines())
+        return " | ".join(line for line in lines if line.strip("^~ "))
 
     def formatException(  # noqa: N802 - the name of the standard library
         self, ei: tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None]

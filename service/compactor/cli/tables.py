@@ -158,8 +158,15 @@ def name_of(message: Message, field: str) -> str:
     return str(enum.values_by_number[number].name.removeprefix(prefix))
 
 
+class _Console(Console):
+    """A console that leaves a closed pipe to the command, which knows what that means."""
+
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError
+
+
 def _console(stream: TextIO) -> Console:
-    return Console(
+    return _Console(
         file=stream, width=None if stream.isatty() else WIDTH_WITHOUT_TERMINAL, highlight=False, markup=False
     )
 

@@ -8,7 +8,7 @@ from compactor.core import clip, validate
 from compactor.core.decision import Shape
 from compactor.core.question import Question
 from compactor.core.view import View, prefix_digest, repaired, stripped, tail
-from compactor.model import Compaction, Reason
+from compactor.model import Compaction, Reason, Request
 from compactor.policy import Repair
 
 LAST_SEQUENCE = (1 << 31) - 1
@@ -54,13 +54,14 @@ def shape_of(question: Question) -> Shape | None:
         return None
     if not 0 <= record.first_kept_index < count or bool(record.summary) != (record.first_kept_index > request.leading):
         return None
-    if record.pinned_index is not None and not request.leading <= record.pinned_index < record.first_kept_index:
+    pinned = record.pinned_index
+    if pinned is not None and not _is_pinnable(request, pinned, record.first_kept_index):
         return None
     if record.prefix_digest != prefix_digest(request, record.first_kept_index):
         return None
     return Shape(
         first_kept=record.first_kept_index,
-        pinned=record.pinned_index,
+        pinned=pinned,
         summary=record.summary,
         clipped_before=record.clipped_before_index,
         clip_max_tokens=record.clip_max_tokens,
@@ -70,13 +71,17 @@ def shape_of(question: Question) -> Shape | None:
     )
 
 
+def _is_pinnable(request: Request, index: int, first_kept: int) -> bool:
+    return request.leading <= index < first_kept and request.messages[index].is_request
+
+
 def record_of(
     question: Question, shape: Shape, *, before: int, after: int, reason: Reason, history_path: str = ""
 ) -> Compaction:
     """The record of a shape: the one before it counted on by one."""
     old = question.record
     return Compaction(
-        sequence=min((old.sequence if old else 0) + 1, LAST_SEQUENCE),
+        sequence=min(question.acts + 1, LAST_SEQUENCE),
         turn_id=question.turn_id,
         reason=reason,
         summary=shape.summary,

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from compactor.core.validate import MAX_BREAKPOINTS
 from compactor.core.view import View
-from compactor.model import ArrayName, Breakpoint, Dialect, Edit, Element, Literal, Message, Piece, Raw, Request
+from compactor.model import ArrayName, Breakpoint, Dialect, Edit, Element, Format, Literal, Message, Piece, Raw, Request
 from compactor.policy import Settings
 
 
@@ -34,7 +34,9 @@ def mark(
     request: Request, view: View, settings: Settings, stable_count: int | None, base_tokens: int, dialect: Dialect
 ) -> Marked:
     """Places breakpoints. `base_tokens` is what comes before the system text: fixed costs and tools."""
-    if not settings.prompt_caching or (not request.system and view.summary_at is None):
+    if request.format is Format.OPENAI_CHAT or not settings.prompt_caching:
+        return Marked()
+    if not request.system and view.summary_at is None:
         return Marked()
     marks = _Marks(request, view)
     ttl = settings.cache_ttl or ("1h" if "1h" in marks.all else "5m")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from compactor.core.question import Question
 from compactor.core.view import View
 from compactor.model import Compaction, Notice, Outcome, Reason
 
@@ -46,11 +47,13 @@ class Fits:
 class Plan:
     """Messages have to be evicted: the decision, complete.
 
-    `shape` has no summary yet. The raw messages `[evicted_from, shape.first_kept)` are evicted by this plan; all before
-    that were evicted earlier. `request_text` is the user's open request where it is evicted too; it goes into the
-    summary message verbatim. `summary_tokens` is what the summary may take, frame not included.
+    `question` is the one that it answers, its record left out where that was stale. `shape` has no summary yet. The raw
+    messages `[evicted_from, shape.first_kept)` are evicted by this plan; all before that were evicted earlier.
+    `request_text` is the user's open request where it is evicted too; it goes into the summary message verbatim.
+    `summary_tokens` is what the summary may take, frame not included.
     """
 
+    question: Question
     shape: Shape
     outcome: Outcome
     reason: Reason

@@ -8,8 +8,8 @@ into the leading message. Values of the kept part are clipped only if all that w
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from compactor.core import boundary, briefing
@@ -37,35 +37,35 @@ def summarized(state: State) -> Plan | None:
     snapped = boundary.snap(keeps, wanted)
     if snapped is None:
         return None
-    lead = _leads(state)
-    cuts = [cut for cut in keeps[bisect_left(keeps, snapped) :] if _frees(state, cut, lead(cut))]
+    leads = _leads(state)
+    cuts = keeps[bisect_left(keeps, snapped) :]
+    cuts = [cut for cut in cuts if leads.frees(cut) > 0 or (state.has_too_many and cut - state.first > 1)]
     if not cuts:
         return None
     has_say = state.question.settings.keep_messages is not None
-    comfortable = target if has_say else int(target * COMFORT)
-    at = next((cut for cut in cuts if _fits_at(state, cut, lead(cut), comfortable)), None)
-    if at is None:
-        at = next((cut for cut in cuts if _fits_at(state, cut, lead(cut), target)), cuts[-1])
-    most = state.question.settings.trigger_messages
-    if most is not None:
-        at = next((cut for cut in cuts if cut >= at and state.count - cut + 1 <= most), at)
-    return _planned(state, at, lead(at), _boundary_note(snapped, wanted, at), Outcome.SUMMARIZED)
+    at = cuts[-1]
+    for aim in (target if has_say else int(target * COMFORT), target):
+        fitting = next((cut for cut in cuts if _is_few(state, cut) and _fits_at(state, cut, leads, aim)), None)
+        if fitting is not None:
+            at = fitting
+            break
+    return _planned(state, at, leads(at), _boundary_note(snapped, wanted, at), Outcome.SUMMARIZED)
 
 
 def truncated(state: State) -> Plan | None:
     """The plan to drop whole oldest turns until the request fits (R22); None where there is nothing to drop."""
-    cuts, room = state.cuts, state.question.room(state.target)
-    if cuts.request is None:
-        positions: Sequence[int] = cuts.keeps
-    else:
+    cuts, room = state.cuts, state.question.room(state.target) - state.prompt_tokens
+    positions: Sequence[int] = cuts.keeps
+    if cuts.request is not None:
         turns = [position for position in cuts.turns if position <= cuts.request]
         positions = turns + cuts.keeps[bisect_left(cuts.keeps, cuts.request) :]
-    lead = _leads(state)
-    positions = [at for at in positions if _frees(state, at, lead(at))]
+    leads = _leads(state)
+    positions = [at for at in positions if leads.frees(at) > 0]
     if not positions:
         return None
-    at = next((at for at in positions if state.suffix[at] + lead(at) <= room), positions[-1])
-    return _planned(state, at, lead(at), "whole oldest turns were dropped until the rest fits", Outcome.TRUNCATED)
+    fitting = (at for at in positions if _is_few(state, at) and state.suffix[at] + leads(at) <= room)
+    at = next(fitting, positions[-1])
+    return _planned(state, at, leads(at), "whole oldest turns were dropped until the rest fits", Outcome.TRUNCATED)
 
 
 def floor(state: State) -> int:
@@ -78,12 +78,12 @@ def floor(state: State) -> int:
 
 
 def gain(state: State) -> int:
-    """Real tokens that a summary would free, at least."""
+    """Real tokens that a summary would free, at least: what is newly evicted, less what the summary grows by."""
     at = boundary.snap(state.cuts.keeps, state.wanted)
     if at is None:
         return 0
-    evicted = state.suffix[state.question.request.leading] - state.suffix[at]
-    return state.question.scale.up(max(0, evicted - evicted // SUMMARY_SHARE))
+    evicted = state.suffix[state.first] - state.suffix[at]
+    return state.question.scale.up(max(0, _leads(state).frees(at) - evicted // SUMMARY_SHARE))
 
 
 def _boundary_note(snapped: int, wanted: int, at: int) -> str:
@@ -94,38 +94,62 @@ def _boundary_note(snapped: int, wanted: int, at: int) -> str:
     return "the wanted boundary is a safe cut" if snapped == wanted else "moved back to the nearest safe cut"
 
 
-def _frees(state: State, at: int, lead: int) -> bool:
-    """Whether what a cut evicts is more than what has to stand in its place."""
-    return state.suffix[state.question.request.leading] - state.suffix[at] > lead
+def _is_few(state: State, at: int) -> bool:
+    """Whether a cut leaves no more messages than the trigger allows."""
+    most = state.question.settings.trigger_messages
+    return most is None or state.count - at + 1 <= most
 
 
-def _fits_at(state: State, at: int, lead: int, target: int) -> bool:
+def _fits_at(state: State, at: int, leads: _Leads, target: int) -> bool:
     """Whether a request cut there fits with a summary of fair size."""
-    room = state.question.room(target)
+    room = state.question.room(target) - state.prompt_tokens
     fair = min(_ideal_summary(state, at), max(LEAST_SUMMARY, room // 10))
-    return state.suffix[at] + lead + fair <= room
+    return state.suffix[at] + leads(at) + fair <= room
 
 
-def _leads(state: State) -> Callable[[int], int]:
-    """Estimated tokens of what leads a cut without the summary in it: with the open request, or without, by the cut."""
-    means, asked = state.question.means, state.cuts.request
+@dataclass(frozen=True, slots=True)
+class _Leads:
+    """Estimated tokens of what leads a cut without the summary in it: with the open request where the cut evicts it, or
+    without.
+    """
+
+    state: State
+    without: int
+    within: int
+
+    def __call__(self, at: int) -> int:
+        asked = self.state.cuts.request
+        return self.without if asked is not None and asked >= at else self.within
+
+    def frees(self, at: int) -> int:
+        """What a cut frees: the messages that it evicts, less what has to stand in their place that does not yet."""
+        stands = 0
+        if self.state.view.summary_at is not None:
+            stands = self.without if self.state.cuts.request is not None else self.within
+        return self.state.suffix[self.state.first] - self.state.suffix[at] - (self(at) - stands)
+
+
+def _leads(state: State) -> _Leads:
+    means, open_request = state.question.means, _open_request(state, state.count)
 
     def size(request: str) -> int:
         framed = briefing.frame("", history_path=_LONGEST_PATH, request=request)
         return means.read(means.dialect.user_message(framed)).tokens
 
-    open_request = _open_request(state, state.count)
-    pinned = open_request.pinned
     without = size("")
-    within = size(open_request.text) if pinned is None else without + state.question.request.messages[pinned].tokens
-    return lambda at: without if asked is not None and asked >= at else within
+    if open_request.pinned is None:
+        return _Leads(state, without, size(open_request.text))
+    return _Leads(state, without, without + state.question.request.messages[open_request.pinned].tokens)
 
 
 def _ideal_summary(state: State, at: int) -> int:
-    """Estimated tokens that the summary of a cut should get: a share of what it stands for, up to its own limits."""
-    settings, scale = state.question.settings, state.question.scale
+    """Estimated tokens that the summary of a cut should get: a share of the raw messages that it stands for, however
+    often they were summarised before, up to its own limits.
+    """
+    settings, scale, request = state.question.settings, state.question.scale, state.question.request
     most = scale.down(settings.summary_max_tokens + settings.retained_max_tokens)
-    evicted = state.suffix[state.question.request.leading] - state.suffix[at]
+    evicted_before = sum([message.tokens for message in request.messages[request.leading : state.shape.first_kept]])
+    evicted = evicted_before + state.suffix[state.first] - state.suffix[at]
     return min(most, max(LEAST_SUMMARY, evicted // SUMMARY_SHARE))
 
 
@@ -179,6 +203,7 @@ def _planned(state: State, at: int, lead: int, note: str, outcome: Outcome) -> P
         room = max(room, question.room(settings.window) - lead)
     evicted_from = max(question.request.leading, state.shape.first_kept)
     return Plan(
+        question=question,
         shape=shape,
         outcome=outcome,
         reason=state.reason,

@@ -51,8 +51,9 @@ def truncate(question: Question) -> Decision:
     return _truncation(surveyed(standing(question)))
 
 
-def finish(question: Question, plan: Plan, summary: str, history_path: str) -> Result:
+def finish(plan: Plan, summary: str, history_path: str) -> Result:
     """The result of a plan with its summary."""
+    question = plan.question
     framed = briefing.frame(summary, history_path=history_path, request=plan.request_text)
     shape = replace(plan.shape, summary=framed)
     view = arranged(question, shape).view
@@ -99,7 +100,7 @@ def _eviction(state: State) -> Decision:
             return _left(state, NoticeCode.FIXED_COST_EXCEEDS_BUDGET, "what cannot be compacted exceeds the trigger")
         if state.wanted <= state.first:
             return _instead(state, "the keep window covers every message")
-        if evict.gain(state) < settings.min_gain * state.before:
+        if not state.has_too_many and evict.gain(state) < settings.min_gain * state.before:
             return _instead(state, "a summary would free too little")
     plan = evict.summarized(state)
     if plan is None and state.before <= state.target:
@@ -123,10 +124,9 @@ def _truncation(state: State) -> Decision:
 def _left(state: Standing, code: NoticeCode | None = None, why: str = "") -> Fits:
     """The view under the record, untouched. Broken pairing in it is the caller's error; another breach is named."""
     question, view = state.question, state.view
-    notices = (
-        *state.notices,
-        *([Notice(code, why)] if code else ()),
-        *checked(question, view, is_repaired=state.is_repaired),
-    )
+    notices = list(state.notices)
+    if code is not None:
+        notices.append(Notice(code, why))
+    notices += checked(question, view, is_repaired=state.is_repaired)
     outcome = Outcome.UNCHANGED if question.record is None else Outcome.REUSED
-    return Fits(view, question.record, outcome, Reason.UNSPECIFIED, state.before, notices)
+    return Fits(view, question.record, outcome, Reason.UNSPECIFIED, state.before, tuple(notices))

@@ -46,7 +46,11 @@ EXACT = Scale()
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """One Compact call. `base_tokens` is what the request costs before its system text: overhead and tools."""
+    """One Compact call.
+
+    `base_tokens` is what the request costs before its system text: overhead and tools. `acts` counts the compactions
+    that the session has seen, also where the record of the last one is stale and left out.
+    """
 
     request: Request
     settings: Settings
@@ -54,6 +58,7 @@ class Question:
     base_tokens: int
     reason: Reason = Reason.UNSPECIFIED
     record: Compaction | None = None
+    acts: int = 0
     turn_id: str = ""
     stable_system_count: int | None = None
     scale: Scale = EXACT

@@ -91,6 +91,12 @@ class State(Standing):
         return self.raw_index(self.wanted if recent is None else max(0, self.count - recent))
 
     @property
+    def has_too_many(self) -> bool:
+        """Whether nothing but the number of messages triggers; then a summary need not free tokens."""
+        most = self.question.settings.trigger_messages
+        return self.before <= self.target and most is not None and self.count > most
+
+    @property
     def prompt_tokens(self) -> int:
         """Estimated tokens of the system messages at the head."""
         return sum([message.tokens for message in self.view.messages[: self.question.request.leading]])

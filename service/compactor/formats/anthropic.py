@@ -131,7 +131,7 @@ class AnthropicDialect:
         message = decoded(raw, "a message")
         if not isinstance(message, dict):
             raise MalformedPayload("a message is not an object", place="messages")
-        role = _ROLES.get(message.get("role"))  # type: ignore[arg-type]
+        role = _ROLES.get(_identifier(message.get("role")))
         if role is None:
             raise MalformedPayload("a message has no role of the format", place="messages")
         content = message.get("content")
@@ -149,11 +149,11 @@ class AnthropicDialect:
         changes: list[tuple[Span, bytes]] = []
         for at, block in _blocks(raw):
             kind = block.get("type")
-            if kind == "tool_use" and block.get("id") not in exempt:
+            if kind == "tool_use" and _identifier(block.get("id")) not in exempt:
                 member = json_text.last_member(raw, b"input", at.start)
                 if member is not None:
                     changes += clip_strings(raw, member.value, shorten, is_error=False)
-            elif kind == "tool_result" and block.get("tool_use_id") not in exempt:
+            elif kind == "tool_result" and _identifier(block.get("tool_use_id")) not in exempt:
                 changes += _clip_result(raw, at, shorten, is_error=block.get("is_error") is True)
         return (json_text.spliced(raw, changes), len(changes)) if changes else (raw, 0)
 

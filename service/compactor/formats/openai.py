@@ -100,7 +100,8 @@ class OpenAIDialect:
         message = decoded(raw, "a message")
         if not isinstance(message, dict):
             raise MalformedPayload("a message is not an object", place="messages")
-        role = _ROLES.get(message.get("role"))  # type: ignore[arg-type]
+        named = message.get("role")
+        role = _ROLES.get(named) if isinstance(named, str) else None
         if role is None:
             raise MalformedPayload("a message has no role of the format", place="messages")
         if role is Role.TOOL:
@@ -273,7 +274,7 @@ def _clip_calls(
     if member is None:
         return changes
     for at, call in zip(json_text.elements(raw, member.value.start), calls, strict=True):
-        if call.get("id") in exempt:
+        if isinstance(call.get("id"), str) and call["id"] in exempt:
             continue
         function = json_text.last_member(raw, b"function", at.start)
         custom = json_text.last_member(raw, b"custom", at.start)

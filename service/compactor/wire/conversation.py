@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 
 from compactor.errors import MalformedPayload
+from compactor.formats.reading import decoded
 from compactor.model import ArrayName, Edit, Literal, Raw
 from hango.compaction.v1 import conversation_pb2 as pb
 
@@ -65,7 +66,7 @@ def applied(conversation: pb.Conversation, edits: Sequence[Edit]) -> pb.Conversa
 
 def message(literal: Literal, source: pb.Conversation) -> pb.Message:
     """A new message; the blocks that it has from the message that it stands for are the caller's own."""
-    value = msgspec.json.decode(literal.data)
+    value = decoded(literal.data, "a message")
     known = _known(source.messages[literal.origin].content) if literal.origin is not None else {}
     if isinstance(value["content"], str):
         block = pb.ContentBlock(text=pb.Text(text=value["content"]))
@@ -77,7 +78,7 @@ def message(literal: Literal, source: pb.Conversation) -> pb.Message:
 
 def system_block(literal: Literal, source: pb.Conversation) -> pb.ContentBlock:
     """A new system block: the caller's own with a breakpoint."""
-    mark = msgspec.json.decode(literal.data).get("cache_control")
+    mark = decoded(literal.data, "a system block").get("cache_control")
     block = pb.ContentBlock()
     if literal.origin is not None:
         block.CopyFrom(source.system[literal.origin])
@@ -242,5 +243,5 @@ def _media(media: pb.Media, place: str) -> list[tuple[str, bytes]]:
         case "file_id":
             source = {"type": "file", "file_id": media.file_id}
         case _:
-            raise MalformedPayload(f"{place}.media has no source", place=place)
+            raise MalformedPayload(f"{place}.media has no source", place=f"{place}.media")
     return [("type", kind), ("source", _json(source))]

@@ -65,10 +65,8 @@ def _spliced(body: bytes, edits: Sequence[Edit]) -> bytes:
         span = members.get(ArrayName.Name(edit.array).removeprefix("ARRAY_NAME_").lower().encode())
         if span is None:
             raise ValueError(f"the body has no array {ArrayName.Name(edit.array)} to edit")
-        if edit.array == ARRAY_NAME_MESSAGES:
-            pieces = [_run(body, piece, messages) for piece in edit.pieces]
-        else:
-            pieces = _elements(body[slice(*span)], edit.pieces)
+        elements = messages if edit.array == ARRAY_NAME_MESSAGES else _elements(body, span)
+        pieces = [_run(body, piece, elements) for piece in edit.pieces]
         changes.append((span, b"[" + b",".join(pieces) + b"]"))
     parts: list[bytes] = []
     at = 0
@@ -78,24 +76,20 @@ def _spliced(body: bytes, edits: Sequence[Edit]) -> bytes:
     return b"".join((*parts, body[at:]))
 
 
-def _run(body: bytes, piece: Piece, messages: Sequence[_Span]) -> bytes:
-    """A run of messages with what stands between them, or the new one."""
+def _run(body: bytes, piece: Piece, elements: Sequence[_Span]) -> bytes:
+    """A run of elements with what stands between them, or the new one."""
     if piece.WhichOneof("piece") == "range":
-        start, stop = _checked(piece, len(messages))
-        return body[messages[start].start : messages[stop - 1].stop]
+        start, stop = _checked(piece, len(elements))
+        return body[elements[start].start : elements[stop - 1].stop]
     return piece.native_element
 
 
-def _elements(value: bytes, pieces: Sequence[Piece]) -> list[bytes]:
-    """The elements of `system` or `tools` that pieces come to; where a plain text stands, they are all new."""
-    raws = msgspec.json.decode(value, type=list[msgspec.Raw]) if value.startswith(b"[") else []
-    found: list[bytes] = []
-    for piece in pieces:
-        if piece.WhichOneof("piece") == "range":
-            found += [bytes(raw) for raw in raws[slice(*_checked(piece, len(raws)))]]
-        else:
-            found.append(piece.native_element)
-    return found
+def _elements(body: bytes, span: _Span) -> Sequence[_Span]:
+    """The spans of the elements of `system` or `tools`; a plain text there has none."""
+    if body[span.start] != 0x5B:
+        return ()
+    raws = msgspec.json.decode(body[slice(*span)], type=list[msgspec.Raw])
+    return _run_of(body, span.start, [memoryview(raw).nbytes for raw in raws])[0]
 
 
 def _checked(piece: Piece, count: int) -> _Span:
