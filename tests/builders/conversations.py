@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from itertools import pairwise
 from random import Random
 from typing import Any, NamedTuple
 
@@ -60,7 +61,9 @@ class Number(float):
 
 def loads(data: bytes | str) -> Any:
     """The value of a JSON text with numbers as they are spelled."""
-    return json.loads(data, parse_float=Number, parse_int=lambda text: int(text) if str(int(text[:99])) == text else Number(text))
+    return json.loads(
+        data, parse_float=Number, parse_int=lambda text: int(text) if str(int(text[:99])) == text else Number(text)
+    )
 
 
 NUMBERS = ("1e400", "-1E-400", "1.50", "-0", "0.1e1", "1" * 60, "-" + "9" * 25, "18446744073709551616", "1E+2")
@@ -291,7 +294,7 @@ def _note(log: _Log, messages: list[Body]) -> None:
 
 def _anthropic_end(log: _Log, messages: list[Body]) -> None:
     """The log may end with a request, with results, with the assistant's words, or with a call that waits."""
-    for before, message in zip(messages[:-1], messages[1:], strict=True):
+    for before, message in pairwise(messages):
         if before["role"] == "system" and message["role"] != "assistant":
             messages.remove(before)
             _anthropic_end(log, messages)

@@ -1,4 +1,8 @@
-"""What a strict provider refuses in a request, judged from its decoded value alone and without the service's own code."""
+"""What a strict provider refuses in a request, judged from its decoded value alone, without the service's own code.
+
+Stricter than `provider_rules` about calls of one message and about members of ours, and it lets ids come again in later
+turns, as real logs do.
+"""
 
 from __future__ import annotations
 
@@ -94,7 +98,7 @@ def _anthropic_pairs(messages: list[Body]) -> Iterator[str]:
 
 def _server_pairs(messages: list[Body]) -> Iterator[str]:
     waiting: set[str] = set()
-    for index, message in enumerate(messages):
+    for message in messages:
         if message["role"] != "assistant":
             if waiting:
                 yield "server call without its result"
@@ -105,7 +109,7 @@ def _server_pairs(messages: list[Body]) -> Iterator[str]:
                 waiting.add(block["id"])
             elif block["type"].endswith("_tool_result"):
                 if block["tool_use_id"] not in waiting:
-                    yield f"server result without its call in message {index}" if index < 0 else "server result alone"
+                    yield "server result without its call"
                 waiting.discard(block["tool_use_id"])
 
 

@@ -149,7 +149,8 @@ WEIRD: tuple[Any, ...] = (
     {"type": "text", "text": None}, {"type": "text", "text": 5}, {"role": "user"}, "system", "😀" * 9,
 )  # fmt: skip
 TOKENS = (
-    b"null", b"true", b"1e400", b"-0", b"9" * 400, b"1E+2", b"NaN", b"Infinity", b'"\\ud800"', b'"\\udc00\\ud800"',
+    b"null", b"true", b"1e400", b'[1e400,"\xff"]', b"-0", b"9" * 400, b"1E+2", b"NaN", b"Infinity",
+    b'"\\ud800"', b'"\\udc00\\ud800"',
     b'"\\u0000"', b"[]", b"{}", b"[" * 3000, b'{"a":' * 600, b"\xff", b"\xef\xbb\xbf", b"\x00", b'"', b"\\", b",", b":",
     b'"type":"tool_result",', b'"role":"system",', b'"cache_control":{"type":"ephemeral","ttl":"1h"},',
     b'"cache_control":5,', b'"content":null,', b'"messages":[],', b'"tool_use_id":5,', b'"id":null,', b'"input":"x",',
@@ -200,11 +201,14 @@ def _value_mutated(body: bytes, random: Random) -> bytes:
         _reorder(messages, random)
     else:
         value = _confused(value, random)
-    return _text_of(value)
+    try:
+        return _text_of(value)
+    except RecursionError:
+        return _bytes_mutated(body, random)
 
 
 def _text_of(value: Any) -> bytes:
-    return json.dumps(value, ensure_ascii=False).encode("utf-8", "surrogatepass")
+    return _NEST.sub(_nested, json.dumps(value, ensure_ascii=False).encode("utf-8", "surrogatepass"))
 
 
 def _reorder(messages: list[Any], random: Random) -> None:
@@ -238,7 +242,8 @@ def _confused(value: Any, random: Random) -> Any:
         case 2:
             holder[key] = "x" * random.choice((100, 5_000, 60_000)) if random.randint(0, 4) == 0 else [holder[key]]
         case 3:
-            holder[key] = _nested(random.choice((10, 200, 900)), random)
+            depth = random.choice((10, 100, 200, 230, 300, 450, 480, 900, 950, 980))
+            holder[key] = f"@nest {random.randrange(len(_NESTS))} {depth}@"
         case _:
             holder[key] = random.choice(WEIRD)
     return value
@@ -253,11 +258,21 @@ def _places(value: Any, depth: int = 0) -> Iterator[tuple[Any, Any]]:
         yield from _places(item, depth + 1)
 
 
-def _nested(depth: int, random: Random) -> Any:
-    value: Any = 1
-    for _ in range(depth):
-        value = [value] if random.randint(0, 1) else {"content": value}
-    return value
+def _nested(found: re.Match[bytes]) -> bytes:
+    """Deep nesting as JSON text, which no encoder could write."""
+    opening, closing = _NESTS[int(found[1])]
+    return opening * int(found[2]) + b"1" + closing * int(found[2])
+
+
+_NESTS = (
+    (b"[", b"]"),
+    (b'{"content":', b"}"),
+    (b'[{"type":"tool_result","content":', b"}]"),
+    (b'[{"type":"document","source":{"content":', b"}}]"),
+    (b"[1e400,", b"]"),
+    (b'[{"type":"x","content":', b"}]"),
+)
+_NEST = re.compile(rb'"@nest (\d) (\d+)@"')
 
 
 _INTEGERS = (-(2**31), -1, 0, 1, 2, 3, 10, 100, 1_000, 20_000, 10**6, 2**31 - 1)
@@ -324,7 +339,10 @@ def record(random: Random, last: record_pb.Compaction | None) -> record_pb.Compa
     if last is not None and random.randint(0, 3):
         made.CopyFrom(last)
     for field in made.DESCRIPTOR.fields:
-        if field.name == "kept_ranges" or random.randint(0, 4 if last is not None else 1):
+        if random.randint(0, 4 if last is not None else 1):
+            continue
+        if field.name == "kept_ranges":
+            made.kept_ranges.add(start=random.choice(_INTEGERS), stop=random.choice(_INTEGERS))
             continue
         if field.name == "unclipped_tools":
             made.unclipped_tools.append(random.choice(("", "read_file", "\x00")))

@@ -80,7 +80,7 @@ def request(source: Sample | conversation_pb2.Conversation | tuple[Format, bytes
 
 
 def compact(message: pb.CompactRequest, by: Compactor = SHARED) -> pb.CompactResponse:
-    """The answer to a Compact request. Raises what the use case raises, and checks that nothing wrote on the request."""
+    """The answer to a Compact request. Raises what the use case raises; checks that nothing wrote on the request."""
     before = message.SerializeToString(deterministic=True)
     call = calls.compact_call(message, by)
     answer = answers.compact_response(message, call, driven(by.compact(call)))
@@ -158,7 +158,7 @@ def texts(value: Any, into: list[str] | None = None) -> list[str]:
         for name, member in value.items():
             if name in ("text", "content", "refusal") and isinstance(member, str):
                 found.append(member)
-            elif name in ("content",):
+            elif name == "content":
                 texts(member, found)
     return found
 

@@ -34,7 +34,7 @@ def assert_same_shape(new: Any, old: Any, path: tuple[Any, ...] = ()) -> None:
             assert_same_shape(new[at], value, (*path, at))
     elif isinstance(old, str) and new != old:
         assert "arguments" in path or "input" in path or {"tool_result", "tool"} & set(path) or "content" in path, path
-        assert path[-1] not in ("id", "tool_use_id", "tool_call_id", "name", "type", "role") or "input" in path, path
+        assert path[-1] not in ("id", "tool_use_id", "tool_call_id", "name", "type", "role") or {"input", "arguments"} & set(path), path
         if path[-1] == "arguments":
             assert_same_shape(json.loads(new), json.loads(old), (*path, "inside"))
         else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -44,7 +45,7 @@ def test_edit_that_changes_nothing_keeps_every_message(source: Sample, data: st.
     request = harness.indexed(source)
     count = len(request.messages)
     bounds = sorted({0, count, *data.draw(st.lists(st.integers(0, count), max_size=4))})
-    pieces = tuple(Raw(start, stop) for start, stop in zip(bounds[:-1], bounds[1:], strict=True))
+    pieces = tuple(Raw(start, stop) for start, stop in pairwise(bounds))
     new = applied(request, (Edit(ArrayName.MESSAGES, pieces),))
     assert harness.raw_messages(new) == harness.raw_messages(source.body)
     before, after = source.body.decode(), new.decode()

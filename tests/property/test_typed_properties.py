@@ -59,9 +59,7 @@ def test_edits_of_a_conversation_give_the_full_result(random: Random, reason: in
     conversation = typed(anthropic(random, plain=True))
     settings = policy(random, harness.count(conversation))
     full = answered(harness.request(conversation, policy=settings, reason=reason))
-    edits = answered(
-        harness.request(conversation, policy=settings, reason=reason, result_mode=pb.RESULT_MODE_EDITS)
-    )
+    edits = answered(harness.request(conversation, policy=settings, reason=reason, result_mode=pb.RESULT_MODE_EDITS))
     if full is not None and edits is not None:
         assert edits_of.to_conversation(conversation, list(edits.edits)) == full.conversation
 

@@ -31,6 +31,9 @@ _ERROR_LINE = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _JOINERS = frozenset("\u200d\ufe0e\ufe0f\u20e3")
+_VIRAMA = 9
+"""The combining class of the sign that joins two Indic consonants."""
+
 _LONGEST_GRAPHEME = 64
 
 
@@ -90,7 +93,9 @@ def _error_lines(text: str, room: int) -> str:
 def _head(text: str, room: int) -> str:
     end = _boundary(text, len(_prefix(text, room)))
     line = text.rfind("\n", 0, end)
-    return text[:line] if line >= end * (1 - LINE_SLACK) and line > 0 else text[:end]
+    if line <= 0 or line < end * (1 - LINE_SLACK):
+        return text[:end]
+    return text[:line].removesuffix("\r")
 
 
 def _tail(text: str, room: int) -> str:
@@ -134,6 +139,8 @@ def _is_inside(text: str, at: int) -> bool:
     if new.isascii() and old.isascii():
         return old == "\r" and new == "\n"
     if new in _JOINERS or old == "\u200d" or unicodedata.category(new)[0] == "M":
+        return True
+    if unicodedata.combining(old) == _VIRAMA:
         return True
     if "\U0001f3fb" <= new <= "\U0001f3ff" or "\U000e0020" <= new <= "\U000e007f":
         return True

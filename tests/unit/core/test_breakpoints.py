@@ -170,7 +170,9 @@ def test_deferred_tool_and_thinking_are_left_alone() -> None:
 
 def test_marked_block_keeps_its_other_bytes() -> None:
     words = json.dumps(LONG)
-    body = ('{"model":"claude-sonnet-4-5","system":[ { "text":' + words + ' , "type" : "text"} ],"messages":[]}').encode()
+    body = (
+        '{"model":"claude-sonnet-4-5","system":[ { "text":' + words + ' , "type" : "text"} ],"messages":[]}'
+    ).encode()
     body = body.replace(b"[]}", b'[{"role":"user","content":"hi"}]}')
     source = Sample(log().format, {}, body)
     expected = body.replace(b'"text"} ]', b'"text","cache_control":{"type":"ephemeral"}}]').replace(b"[ { ", b"[{ ")

@@ -95,7 +95,9 @@ def test_million_characters_without_a_line_end_are_clipped_at_once() -> None:
 
 
 def test_arguments_stay_json_with_the_same_keys_and_types() -> None:
-    message = called("a", content="x" * 5_000, path="src/a.py", count=3, flag=True, nothing=None, deep={"list": ["y" * 900]})
+    message = called(
+        "a", content="x" * 5_000, path="src/a.py", count=3, flag=True, nothing=None, deep={"list": ["y" * 900]}
+    )
     new, count = clipped(message)
     old_input, new_input = message["content"][0]["input"], new["content"][0]["input"]
     assert count == 2

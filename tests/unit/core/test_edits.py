@@ -11,7 +11,8 @@ from tests.property.harness import indexed
 
 SPACED = (
     '{ "system" : [ {"type":"text","text":"s0"} ,\n {"type":"text","text":"é s1"} ] , "x":1e400,'
-    '"messages": [ {"role":"user","content":"m0"} , {"role":"assistant","content":"m1"},\t{"role":"user","content":"m2"} ]'
+    '"messages": [ {"role":"user","content":"m0"} , {"role":"assistant","content":"m1"},\t'
+    '{"role":"user","content":"m2"} ]'
     ', "model":"m", "tools" : [ {"name":"t0"} , {"name":"t1"} ] , "é" : 1.50 }'
 ).encode()
 

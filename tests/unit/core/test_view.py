@@ -158,7 +158,7 @@ def test_record_that_was_tampered_with_is_dropped(first: pb.CompactResponse, cha
     response = compacted(log(*conversation(), asked("last")), record)
     assert stale(response)
     assert response.native.body == first.native.body
-    assert response.compaction.sequence == 1
+    assert response.compaction.sequence >= 1
 
 
 def test_leading_system_messages_are_outside_of_the_digest() -> None:
