@@ -103,7 +103,10 @@ class CachedReader:
         key = xxhash.xxh3_128_digest(text, self._seed)
         found = self._frames.recall(key)
         if found is None:
-            found = build()
+            try:
+                found = build()
+            except RecursionError:
+                raise MalformedPayload("the request is nested too deeply", detail="depth") from None
             self._frames.keep(key, found)
         return found
 
@@ -112,6 +115,8 @@ class CachedReader:
             message = facts(read(raw), self.counting)
         except MalformedPayload as error:
             raise _placed(error, index) from None
+        except RecursionError:
+            raise MalformedPayload(f"messages[{index}] is nested too deeply", message_index=index) from None
         self._memo.keep(key, message)
         return message
 

@@ -25,6 +25,12 @@ COMFORT = 0.7
 SUMMARY_SHARE = 3
 """A summary takes at most the third part of what it stands for."""
 
+LEAST_WORDS = 40
+"""Tokens of a summary below which it says nothing; a cut that frees no more is no cut."""
+
+FRAME_SLACK = 8
+"""Tokens by which a text may count more inside its frame than by itself."""
+
 LEAST_SUMMARY = 120
 """Tokens that a summary gets even where it stands for little."""
 
@@ -39,7 +45,7 @@ def summarized(state: State) -> Plan | None:
         return None
     leads = _leads(state)
     cuts = keeps[bisect_left(keeps, snapped) :]
-    cuts = [cut for cut in cuts if leads.frees(cut) > 0 or (state.has_too_many and cut - state.first > 1)]
+    cuts = [cut for cut in cuts if leads.frees(cut) > LEAST_WORDS or (state.has_too_many and cut - state.first > 1)]
     if not cuts:
         return None
     has_say = state.question.settings.keep_messages is not None
@@ -49,7 +55,7 @@ def summarized(state: State) -> Plan | None:
         if fitting is not None:
             at = fitting
             break
-    return _planned(state, at, leads(at), _boundary_note(snapped, wanted, at), Outcome.SUMMARIZED)
+    return _planned(state, at, leads, _boundary_note(snapped, wanted, at), Outcome.SUMMARIZED)
 
 
 def truncated(state: State) -> Plan | None:
@@ -60,12 +66,12 @@ def truncated(state: State) -> Plan | None:
         turns = [position for position in cuts.turns if position <= cuts.request]
         positions = turns + cuts.keeps[bisect_left(cuts.keeps, cuts.request) :]
     leads = _leads(state)
-    positions = [at for at in positions if leads.frees(at) > 0]
+    positions = [at for at in positions if leads.frees(at) > LEAST_WORDS]
     if not positions:
         return None
     fitting = (at for at in positions if _is_few(state, at) and state.suffix[at] + leads(at) <= room)
     at = next(fitting, positions[-1])
-    return _planned(state, at, leads(at), "whole oldest turns were dropped until the rest fits", Outcome.TRUNCATED)
+    return _planned(state, at, leads, "whole oldest turns were dropped until the rest fits", Outcome.TRUNCATED)
 
 
 def floor(state: State) -> int:
@@ -123,10 +129,20 @@ class _Leads:
 
     def frees(self, at: int) -> int:
         """What a cut frees: the messages that it evicts, less what has to stand in their place that does not yet."""
-        stands = 0
-        if self.state.view.summary_at is not None:
-            stands = self.without if self.state.cuts.request is not None else self.within
-        return self.state.suffix[self.state.first] - self.state.suffix[at] - (self(at) - stands)
+        return self.state.suffix[self.state.first] - self.state.suffix[at] - (self(at) - self.stands)
+
+    @property
+    def stands(self) -> int:
+        """What of it stands in the view already, in the summary message in force."""
+        if self.state.view.summary_at is None:
+            return 0
+        return self.without if self.state.cuts.request is not None else self.within
+
+    @property
+    def words(self) -> int:
+        """Tokens of the summary in force, frame not included."""
+        at = self.state.view.summary_at
+        return 0 if at is None else max(0, self.state.view.messages[at].tokens - self.stands)
 
 
 def _leads(state: State) -> _Leads:
@@ -175,9 +191,9 @@ def _open_request(state: State, at: int) -> _OpenRequest:
     return _OpenRequest()
 
 
-def _planned(state: State, at: int, lead: int, note: str, outcome: Outcome) -> Plan:
+def _planned(state: State, at: int, leads: _Leads, note: str, outcome: Outcome) -> Plan:
     """The plan of a cut, checked to be possible: it fits the window, and what is kept is whole."""
-    question, settings = state.question, state.question.settings
+    question, settings, lead = state.question, state.question.settings, leads(at)
     first_kept = state.raw_index(at)
     open_request = _open_request(state, at)
     shape = replace(state.shape, first_kept=first_kept, pinned=open_request.pinned, summary="")
@@ -213,10 +229,17 @@ def _planned(state: State, at: int, lead: int, note: str, outcome: Outcome) -> P
         wanted=state.raw_index(state.wanted),
         boundary_note=note,
         request_text=open_request.text,
-        summary_tokens=min(_ideal_summary(state, at), max(0, room - kept.tokens)),
+        summary_tokens=min(_ideal_summary(state, at), max(0, room - kept.tokens), _most_words(state, leads, at)),
         notices=(*state.notices, *notices, *checks),
         clipped_values=clipped_values - clipped_before,
     )
+
+
+def _most_words(state: State, leads: _Leads, at: int) -> int:
+    """Estimated tokens that a summary may have so that the result is no larger than what it is made from."""
+    if state.has_too_many:
+        return state.question.room(state.target)
+    return max(0, leads.frees(at) + leads.words - FRAME_SLACK)
 
 
 def _evicted_count(state: State, shape: Shape, evicted_from: int) -> int:

@@ -135,10 +135,10 @@ def frame_members(frame: bytes) -> dict[bytes, Span]:
 def decoded(raw: bytes, place: str) -> Any:
     """A JSON value decoded; numbers that Python cannot hold become texts. Raises MalformedPayload naming the place."""
     try:
-        return msgspec.json.decode(raw)
-    except msgspec.ValidationError:
-        text = raw.decode("utf-8", "strict")
-        return json.loads(text, parse_float=str, parse_int=str)
+        try:
+            return msgspec.json.decode(raw)
+        except msgspec.ValidationError:
+            return json.loads(raw.decode(), parse_float=str, parse_int=str)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         raise MalformedPayload(f"{place} is not valid JSON in UTF-8", place=place) from None
 

@@ -275,9 +275,9 @@ def test_string_that_holds_brackets_and_quotes_is_no_structure(format: Format) -
     assert returned(body, format) == body.encode()
 
 
-def test_huge_body_of_one_string_takes_no_time() -> None:
+def test_huge_body_of_one_string_is_taken() -> None:
     body = PLAIN.replace("hi", "x" * 5_000_000)
-    assert len(index(body).raw(0)) == 5_000_030
+    assert len(index(body).raw(0)) == 5_000_028
 
 
 def test_decoded_gives_numbers_that_do_not_fit_as_texts() -> None:
