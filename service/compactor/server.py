@@ -18,9 +18,9 @@ from compactor.counts import Counts
 from compactor.ports import TokenCounter
 from compactor.providers.tokenizer import tokenizer_counting
 from compactor.reader import Facts
-from compactor.servicer import Servicer
+from compactor.servicer import Servicer, add_to
 from compactor.stores.filesystem import FilesystemHistory
-from hango.compaction.v1 import compaction_service_pb2, compaction_service_pb2_grpc
+from hango.compaction.v1 import compaction_service_pb2
 
 log = logging.getLogger("compactor")
 
@@ -57,7 +57,7 @@ async def start(config: Config, compactor: Compactor) -> tuple[grpc.aio.Server, 
     ]
     server = grpc.aio.server(options=options)
     servicer = Servicer(compactor, max_message_bytes=config.max_message_bytes, max_concurrent=config.max_concurrent)
-    compaction_service_pb2_grpc.add_CompactionServiceServicer_to_server(servicer, server)  # type: ignore[no-untyped-call]
+    add_to(server, servicer)
     health = HealthServicer()
     health_pb2_grpc.add_HealthServicer_to_server(health, server)
     names = (SERVICE, health_pb2.DESCRIPTOR.services_by_name["Health"].full_name, reflection.SERVICE_NAME)

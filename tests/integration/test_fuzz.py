@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
+import itertools
 import json
 import logging
 import os
@@ -596,6 +597,11 @@ def _again(fuzz: Fuzz, process: InProcess, request: pb.CompactRequest, answer: p
         fuzz.failures.add("Compact calls its own record stale", seed, following)
 
 
+def _batches(chosen: Iterator[str], size: int = 5_000) -> Iterator[list[str]]:
+    while batch := list(itertools.islice(chosen, size)):
+        yield batch
+
+
 def seeds(seed: int, iterations: int) -> Iterator[str]:
     return (f"{seed}-{number}" for number in range(iterations))
 
@@ -677,7 +683,13 @@ def main() -> int:
     fuzz = Fuzz()
     began = time.monotonic()
     with listening():
-        in_process(fuzz, iter([options.only]) if options.only else seeds(options.seed, options.iterations))
+        if options.only:
+            in_process(fuzz, iter([options.only]))
+        else:
+            for chosen in _batches(seeds(options.seed, options.iterations)):
+                in_process(fuzz, iter(chosen))
+                done = f"{sum(fuzz.outcomes.values())} answers, {len(fuzz.failures.times)} kinds of failure"
+                print(done, file=sys.stderr, flush=True)  # noqa: T201 - the command's output
     answers = sum(fuzz.outcomes.values())
     print(f"{answers} answers in {time.monotonic() - began:.0f} s")  # noqa: T201 - the command's output
     for outcome, times in fuzz.outcomes.most_common():

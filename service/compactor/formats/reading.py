@@ -20,7 +20,6 @@ from compactor.model import Content, Element, Message, Span
 
 MAX_DEPTH_NOTE = "it is nested too deeply"
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
-_SEPARATORS = (b",", b", ")
 
 
 class Reader(Protocol):
@@ -105,17 +104,18 @@ def scan(body: bytes, format_name: str) -> Scan:
 
 
 def _places(body: bytes, raws: list[msgspec.Raw], first: int) -> tuple[list[int], list[int]]:
-    """Where messages begin and end. Most writers put one separator between all of them; else each gap is looked at."""
+    """Where messages begin and end.
+
+    Most writers put nothing but a comma between two of them. If so the last one stands where the sizes say; and as
+    every gap has a comma at least, it stands there only if so. Else each gap is looked at.
+    """
     sizes = [memoryview(raw).nbytes for raw in raws]
-    for separator in _SEPARATORS:
-        if body.startswith(separator.join(raws), first):
-            gap = len(separator)
-            starts = list(accumulate([size + gap for size in sizes[:-1]], initial=first))
-            return starts, list(map(int.__add__, starts, sizes))
-    starts, at = [], first
-    for size in sizes:
-        starts.append(at)
-        at = json_text.skip_space(body, json_text.skip_space(body, at + size) + 1)
+    starts = list(accumulate([size + 1 for size in sizes[:-1]], initial=first))
+    if json_text.address(raws[-1]) - json_text.address(body) != starts[-1]:
+        starts, at = [], first
+        for size in sizes:
+            starts.append(at)
+            at = json_text.skip_space(body, json_text.skip_space(body, at + size) + 1)
     return starts, list(map(int.__add__, starts, sizes))
 
 

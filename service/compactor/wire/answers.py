@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, assert_never
 
-from compactor.core.edits import applied
+from compactor.core.edits import applied, parts
 from compactor.exchange import CompactAnswer, CompactCall, CountAnswer, HistoryResult, SummarizeAnswer
 from compactor.model import ArrayName, Compaction, Edit, Literal, Notice, Piece, Raw, Retained
 from compactor.policy import Repair
 from compactor.wire import conversation
+from compactor.wire.framing import framed
 from hango.compaction.v1 import compaction_pb2 as record_pb
 from hango.compaction.v1 import compaction_service_pb2 as pb
 from hango.compaction.v1 import policy_pb2
@@ -29,6 +30,27 @@ _TARGETS = {
 
 def compact_response(message: pb.CompactRequest, call: CompactCall, answer: CompactAnswer) -> pb.CompactResponse:
     """The response to a Compact call, in the arm and the mode that it asked for."""
+    response = _without_body(message, call, answer)
+    if _is_whole_body(message):
+        response.native.format = message.native.format
+        response.native.body = applied(call.request, answer.edits)
+    return response
+
+
+def compact_bytes(message: pb.CompactRequest, call: CompactCall, answer: CompactAnswer) -> bytes:
+    """The same response as it goes over the wire."""
+    response = _without_body(message, call, answer)
+    if not _is_whole_body(message):
+        return response.SerializeToString()
+    return framed(response, message.native.format, parts(call.request, answer.edits))
+
+
+def _is_whole_body(message: pb.CompactRequest) -> bool:
+    return message.WhichOneof("source") == "native" and message.result_mode != pb.RESULT_MODE_EDITS
+
+
+def _without_body(message: pb.CompactRequest, call: CompactCall, answer: CompactAnswer) -> pb.CompactResponse:
+    """The response to a Compact call but for a whole native body."""
     response = pb.CompactResponse(
         outcome=f"OUTCOME_{answer.outcome}",
         reason=f"COMPACTION_REASON_{answer.reason}",
@@ -47,9 +69,6 @@ def compact_response(message: pb.CompactRequest, call: CompactCall, answer: Comp
         response.edits.extend(_edit(edit, source) for edit in answer.edits)
     elif is_typed:
         response.conversation.CopyFrom(conversation.applied(message.conversation, answer.edits))
-    else:
-        response.native.format = message.native.format
-        response.native.body = applied(call.request, answer.edits)
     if answer.record is not None:
         response.compaction.CopyFrom(_record(answer.record))
     if answer.history is not None:
