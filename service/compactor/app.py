@@ -56,6 +56,7 @@ class Compactor:
     ) -> None:
         self._history = history
         self._facts = facts
+        self.prefixes = facts.prefixes
         self._profiles = profiles
         self._counts = counts
         self._unknown: set[str] = set()

@@ -97,8 +97,9 @@ class Call(NamedTuple):
 class Message(NamedTuple):
     """The facts of one message that decisions need. Depends on nothing but the message's bytes and the way of counting.
 
-    `largest_value` is the length in UTF-8 bytes of the longest tool argument or result in it. `is_request` says that a
-    person wrote it: a user message without any result.
+    `call_ids` are the ids of `calls`, `has_mark` says that a `cache_control` member is in the bytes. `largest_value` is
+    the length in UTF-8 bytes of the longest tool argument or result in it. `is_request` says that a person wrote it: a
+    user message without any result.
     """
 
     role: Role
@@ -106,6 +107,7 @@ class Message(NamedTuple):
     media_tokens: int
     kinds: tuple[Kind, ...]
     calls: tuple[Call, ...] = ()
+    call_ids: tuple[str, ...] = ()
     results: tuple[str, ...] = ()
     server_calls: tuple[str, ...] = ()
     server_results: tuple[str, ...] = ()
@@ -115,6 +117,7 @@ class Message(NamedTuple):
     opens_with_thinking: bool = False
     breaches: tuple[str, ...] = ()
     marks: tuple[str, ...] = ()
+    has_mark: bool = False
 
 
 class Span(NamedTuple):

@@ -9,13 +9,14 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable, Sequence
 
-import msgspec
 import xxhash
 
 from compactor.core.facts import facts
 from compactor.core.measure import Counting, system_tokens, tool_tokens
 from compactor.core.retained import Harvest, harvest
+from compactor.core.view import has_mark
 from compactor.errors import MalformedPayload
+from compactor.formats.prefixes import Prefixes
 from compactor.formats.reading import Frame
 from compactor.memo import Memo
 from compactor.model import Content, Dialect, Format, Message, Request
@@ -27,7 +28,7 @@ _MESSAGE_BYTES, _PART_BYTES = 400, 120
 _HARVEST_BYTES, _FINDING_BYTES = 300, 200
 
 
-def digest(raw: bytes | msgspec.Raw) -> bytes:
+def digest(raw: bytes) -> bytes:
     """The key of some bytes in this process."""
     return xxhash.xxh3_128_digest(raw, _SEED)
 
@@ -38,7 +39,8 @@ class Facts:
     def __init__(self, max_bytes: int) -> None:
         self._messages: Memo[Message] = Memo(max_bytes // 2, _message_cost)
         self._harvests: Memo[Harvest] = Memo(max_bytes // 8 * 3, _harvest_cost)
-        self._frames: Memo[Frame] = Memo(max_bytes // 8, _frame_cost)
+        self._frames: Memo[Frame] = Memo(max_bytes // 16, _frame_cost)
+        self.prefixes = Prefixes(max_bytes // 16, _SEED)
 
     def reader(self, counting: Counting, format: Format) -> CachedReader:
         """A reader of a format that counts in the given way."""
@@ -73,7 +75,7 @@ class CachedReader:
         self._memo = memo
         self._frames = frames
 
-    def messages(self, raws: Sequence[msgspec.Raw], read: Read) -> tuple[list[Message], list[bytes]]:
+    def messages(self, raws: Sequence[memoryview], read: Read) -> tuple[list[Message], list[bytes]]:
         make, seed = xxhash.xxh3_128_digest, self._seed
         keys = [make(raw, seed) for raw in raws]
         known = self._memo.recall_all(keys)
@@ -112,7 +114,7 @@ class CachedReader:
 
     def _read(self, raw: bytes, key: bytes, read: Read, index: int) -> Message:
         try:
-            message = facts(read(raw), self.counting)
+            message = facts(read(raw), self.counting)._replace(has_mark=has_mark(raw))
         except MalformedPayload as error:
             raise _placed(error, index) from None
         except RecursionError:

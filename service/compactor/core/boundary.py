@@ -15,6 +15,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from compactor.core.validate import all_answered
 from compactor.model import Message, Role
 
 
@@ -30,7 +31,14 @@ def cuts(messages: Sequence[Message], first: int, *, thinking_enabled: bool) -> 
     """The safe cuts behind position `first`, which is the first message that may be evicted."""
     asked = [position for position, message in enumerate(messages) if message.is_request and position >= first]
     request = asked[-1] if asked else None
-    keeps: list[int] = []
+    if all_answered(messages[first:]) and not any(m.server_calls or m.server_results for m in messages[first:]):
+        # Nothing is ever open where the assistant speaks.
+        speaks = [message.role is Role.ASSISTANT for message in messages]
+        keeps = [at for at in range(first + 1, len(messages)) if speaks[at] and not speaks[at - 1]]
+        if thinking_enabled and request is not None:
+            keeps = [at for at in keeps if at < request or messages[at].opens_with_thinking]
+        return Cuts(keeps, [at for at in asked if at > first], request)
+    keeps = []
     turns: list[int] = []
     open_calls: set[str] = set()
     open_server: set[str] = set()
@@ -53,7 +61,7 @@ def cuts(messages: Sequence[Message], first: int, *, thinking_enabled: bool) -> 
                     keeps.append(position)
         calls, results = message.calls, message.results
         if calls:
-            open_calls.update([call.id for call in calls])
+            open_calls.update(message.call_ids)
         if message.server_calls or message.server_results:
             open_server.update(message.server_calls)
             open_server.difference_update(message.server_results)

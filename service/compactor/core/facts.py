@@ -19,6 +19,7 @@ def facts(content: Content, counting: Counting) -> Message:
         media_tokens=media_tokens,
         kinds=kinds,
         calls=tuple([Call(part.id, part.name) for part in parts if part.kind is Kind.TOOL_USE]),
+        call_ids=tuple([part.id for part in parts if part.kind is Kind.TOOL_USE]),
         results=tuple([part.id for part in parts if part.kind is Kind.TOOL_RESULT]),
         server_calls=tuple([part.id for part in parts if part.kind is Kind.SERVER_TOOL_USE]),
         server_results=tuple([part.id for part in parts if part.kind is Kind.SERVER_TOOL_RESULT]),

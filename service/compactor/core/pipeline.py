@@ -60,9 +60,9 @@ def finish(plan: Plan, summary: str, history_path: str) -> Result:
     after = question.total(view)
     record = record_of(question, shape, before=plan.before, after=after, reason=plan.reason, history_path=history_path)
     request = question.request
-    found = validate.added(
-        validate.violations(request.format, request.messages), validate.violations(request.format, view.messages)
-    )
+    found = validate.violations(request.format, view.messages)
+    if found:
+        found = validate.added(validate.violations(request.format, request.messages), found)
     return Result(view, record, after, tuple(sorted({violation.rule for violation in found})))
 
 

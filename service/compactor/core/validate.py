@@ -71,17 +71,27 @@ def _is_tolerated(rule: str, position: int, messages: Sequence[Message]) -> bool
     return rule in ("A-8", "A-9") and is_final
 
 
+def all_answered(messages: Sequence[Message]) -> bool:
+    """Whether the results of each message are those of the calls before it, in order, each once: the usual case, found
+    at the speed of C. Calls of the last message may be open.
+    """
+    results_of = [message.results for message in messages]
+    if not results_of or results_of[0] or results_of[1:] != [message.call_ids for message in messages][:-1]:
+        return False
+    return not any(len(results) > 1 and len(set(results)) < len(results) for results in results_of)
+
+
 def _anthropic_pairing(messages: Sequence[Message]) -> Iterator[Violation]:
+    if all_answered(messages):
+        return
     open_calls: tuple[str, ...] = ()
     for position, message in enumerate(messages):
-        results, calls = message.results, message.calls
+        results = message.results
         if open_calls or results:
             is_answered = results == open_calls and (len(results) == 1 or len(set(results)) == len(results))
             if not is_answered:
                 yield from _mismatch(open_calls, results, position)
-            open_calls = ()
-        if calls:
-            open_calls = (calls[0].id,) if len(calls) == 1 else tuple([call.id for call in calls])
+        open_calls = message.call_ids
 
 
 def _mismatch(calls: Sequence[str], results: Sequence[str], position: int) -> Iterator[Violation]:
@@ -100,9 +110,7 @@ def _order(messages: Sequence[Message]) -> Iterator[Violation]:
     if messages and messages[0].role is not Role.USER and Kind.OPAQUE not in messages[0].kinds[:1]:
         yield Violation("A-16", 0)
     last = len(messages) - 1
-    for position, message in enumerate(messages):
-        if message.role is not Role.SYSTEM:
-            continue
+    for position in [position for position, message in enumerate(messages) if message.role is Role.SYSTEM]:
         before = messages[position - 1] if position else None
         follows_server_call = before is not None and before.kinds[-1:] == (Kind.SERVER_TOOL_USE,)
         if (

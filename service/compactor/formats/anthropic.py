@@ -11,6 +11,7 @@ from typing import Any
 from compactor.errors import MalformedPayload
 from compactor.formats import anthropic_repair, json_text
 from compactor.formats.clipping import clip_strings, clip_text
+from compactor.formats.prefixes import Prefixes
 from compactor.formats.reading import (
     Frame,
     Reader,
@@ -28,12 +29,13 @@ STRIPPED = b'[{"type":"text","text":"(reasoning left out)"}]'
 THINKING = frozenset({"thinking", "redacted_thinking"})
 _ROLES = {"user": Role.USER, "assistant": Role.ASSISTANT, "system": Role.SYSTEM}
 _MEDIA = frozenset({"image", "document"})
+_OUR_HEAD, _OUR_TAIL = b'{"role":"user","content":[{"type":"text","text":"', b'"}]}'
 _OPTIONS = (b"max_tokens", b"thinking")
 
 
-def index(body: bytes, reader_of: ReaderOf) -> Request:
+def index(body: bytes, reader_of: ReaderOf, prefixes: Prefixes) -> Request:
     """Indexes a request body. Raises MalformedPayload or EmptyConversation."""
-    found = scan(body, Format.ANTHROPIC_MESSAGES)
+    found = scan(body, Format.ANTHROPIC_MESSAGES, prefixes)
     reader = reader_of(found.model)
     frame = reader.frame(found.frame, lambda: _frame(found.frame, reader))
     messages, keys = reader.messages(found.raws, DIALECT.read)
@@ -166,6 +168,8 @@ class AnthropicDialect:
         return json_text.spliced(raw, [(content.value, new)])
 
     def mark(self, raw: bytes, ttl: str) -> bytes | None:
+        if raw.startswith(_OUR_HEAD) and raw.endswith(_OUR_TAIL):
+            return self.mark_block(raw[: -len(_OUR_TAIL) + 2], ttl) + b"]}"
         content = json_text.last_member(raw, b"content")
         if content is None:
             return None
@@ -182,7 +186,7 @@ class AnthropicDialect:
         return raw.rstrip()[:-1] + b',"cache_control":{"type":"ephemeral"' + lifetime + b"}}"
 
     def user_message(self, text: str) -> bytes:
-        return b'{"role":"user","content":[{"type":"text","text":' + compact(text).encode() + b"}]}"
+        return _OUR_HEAD + compact(text).encode()[1:-1] + _OUR_TAIL
 
     def repair(self, messages: Sequence[bytes]) -> list[tuple[int, bytes | None]]:
         return anthropic_repair.repair(messages)

@@ -16,6 +16,7 @@ import msgspec
 from compactor.errors import EmptyConversation, MalformedPayload
 from compactor.formats import json_text, openai_repair
 from compactor.formats.clipping import clip_strings, clip_text
+from compactor.formats.prefixes import Prefixes
 from compactor.formats.reading import (
     Frame,
     Reader,
@@ -42,9 +43,9 @@ _OPTIONS = (b"max_completion_tokens", b"max_tokens")
 _DATA_URL = re.compile(r"data:([\w.+-]+/[\w.+-]+)?(?:;[\w=.+-]+)*;base64,", re.ASCII)
 
 
-def index(body: bytes, reader_of: ReaderOf) -> Request:
+def index(body: bytes, reader_of: ReaderOf, prefixes: Prefixes) -> Request:
     """Indexes a request body. Raises MalformedPayload or EmptyConversation."""
-    found = scan(body, Format.OPENAI_CHAT)
+    found = scan(body, Format.OPENAI_CHAT, prefixes)
     reader = reader_of(found.model)
     frame = reader.frame(found.frame, lambda: _frame(found.frame, reader))
     messages, keys = reader.messages(found.raws, DIALECT.read)

@@ -16,6 +16,7 @@ import msgspec
 
 from compactor.errors import EmptyConversation, MalformedPayload
 from compactor.formats import json_text
+from compactor.formats.prefixes import Prefixes
 from compactor.model import Content, Element, Message, Span
 
 MAX_DEPTH_NOTE = "it is nested too deeply"
@@ -26,7 +27,7 @@ class Reader(Protocol):
     """Gives the facts of messages and counts the rest, in one way of counting; knows what was read before."""
 
     def messages(
-        self, raws: Sequence[msgspec.Raw], read: Callable[[bytes], Content]
+        self, raws: Sequence[memoryview], read: Callable[[bytes], Content]
     ) -> tuple[list[Message], list[bytes]]:
         """The facts of messages and the keys of their content, in order."""
         ...
@@ -64,16 +65,20 @@ class Frame(NamedTuple):
 
 class _Body(msgspec.Struct, gc=False):
     messages: list[msgspec.Raw]
+
+
+class _Frame(msgspec.Struct, gc=False):
     model: msgspec.Raw = msgspec.Raw(b'""')
 
 
-_DECODER = msgspec.json.Decoder(_Body)
+_BODY, _FRAME = msgspec.json.Decoder(_Body), msgspec.json.Decoder(_Frame)
+_RESUMED = b'{"messages":[0'
 
 
 class Scan(NamedTuple):
     """A body's messages as slices, where they stand, and the rest."""
 
-    raws: list[msgspec.Raw]
+    raws: list[memoryview]
     starts: list[int]
     stops: list[int]
     array: Span
@@ -81,26 +86,59 @@ class Scan(NamedTuple):
     model: str
 
 
-def scan(body: bytes, format_name: str) -> Scan:
-    """Finds the messages of a body in one validated pass. Raises MalformedPayload or EmptyConversation."""
+def scan(body: bytes, format_name: str, prefixes: Prefixes) -> Scan:
+    """Finds the messages of a body, validating all that no earlier body began with. Raises MalformedPayload or
+    EmptyConversation.
+    """
+    view = memoryview(body)
+    digests = prefixes.digests(view)
+    known, starts, stops = prefixes.recall(digests)
+    if not stops or not _resume(body, starts, stops):
+        known = 0
+        starts, stops = _scan(body, format_name)
+    if known < len(digests):
+        prefixes.keep(digests, known, starts, stops)
+    start = len(body[: starts[0]].rstrip(b" \t\n\r")) - 1
+    stop = json_text.skip_space(body, stops[-1]) + 1
+    frame = b"".join((view[:start], b"0", view[stop:]))
+    if not body.isascii():
+        _check_utf8(frame, format_name)
+    model = text_of(decoded(bytes(_FRAME.decode(frame).model), "model"), "model")
+    raws = [view[at:end] for at, end in zip(starts, stops, strict=True)]
+    return Scan(raws, starts, stops, Span(start, stop), frame, model)
+
+
+def _resume(body: bytes, starts: list[int], stops: list[int]) -> bool:
+    """Adds the messages behind the known ones, a number in the place of those; False where a scan has to tell why that
+    cannot be done.
+    """
+    at = stops[-1]
+    text = _RESUMED + body[at:]
     try:
-        top = _DECODER.decode(body)
+        raws = _BODY.decode(text).messages
+    except (RecursionError, msgspec.MsgspecError):
+        return False
+    base = json_text.address(text)
+    if json_text.address(raws[0]) - base != len(_RESUMED) - 1:  # the member is there twice
+        return False
+    if len(raws) > 1:
+        new_starts, new_stops = _places(text, raws[1:], json_text.address(raws[1]) - base)
+        shift = at - len(_RESUMED)
+        starts += [place + shift for place in new_starts]
+        stops += [place + shift for place in new_stops]
+    return True
+
+
+def _scan(body: bytes, format_name: str) -> tuple[list[int], list[int]]:
+    try:
+        raws = _BODY.decode(body).messages
     except RecursionError:
         raise MalformedPayload(f"native.body is no {format_name} request: {MAX_DEPTH_NOTE}", detail="depth") from None
     except msgspec.MsgspecError as error:
         raise _malformed(body, format_name, error) from None
-    raws = top.messages
     if not raws:
         raise EmptyConversation("the request has no messages", message_count=0)
-    first = json_text.address(raws[0]) - json_text.address(body)
-    starts, stops = _places(body, raws, first)
-    start = len(body[:first].rstrip(b" \t\n\r")) - 1
-    stop = json_text.skip_space(body, stops[-1]) + 1
-    frame = b"".join((body[:start], b"0", body[stop:]))
-    if not body.isascii():
-        _check_utf8(frame, format_name)
-    model = text_of(decoded(bytes(top.model), "model"), "model")
-    return Scan(raws, starts, stops, Span(start, stop), frame, model)
+    return _places(body, raws, json_text.address(raws[0]) - json_text.address(body))
 
 
 def _places(body: bytes, raws: list[msgspec.Raw], first: int) -> tuple[list[int], list[int]]:

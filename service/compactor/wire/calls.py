@@ -11,6 +11,7 @@ from compactor.app import Compactor
 from compactor.errors import EmptyConversation, FieldNotSupported, MalformedPayload, PolicyOutOfRange
 from compactor.exchange import CompactCall
 from compactor.formats import anthropic, openai
+from compactor.formats.prefixes import Prefixes
 from compactor.formats.reading import ReaderOf
 from compactor.model import Compaction, Dialect, Format, Reason, Request
 from compactor.policy import (
@@ -29,7 +30,7 @@ from hango.compaction.v1 import compaction_pb2, compaction_service_pb2, conversa
 
 class _FormatEntry(NamedTuple):
     format: Format
-    read: Callable[[bytes, ReaderOf], Request]
+    read: Callable[[bytes, ReaderOf, Prefixes], Request]
     dialect: Dialect
 
 
@@ -123,7 +124,7 @@ def source_of(message: Any, policy: Policy, compactor: Compactor) -> Source:
             body = body_of(message.conversation)
         case _:
             raise MalformedPayload("the call has no source", detail="source")
-    return Source(entry.read(body, compactor.readers(policy, entry.format)), entry.dialect)
+    return Source(entry.read(body, compactor.readers(policy, entry.format), compactor.prefixes), entry.dialect)
 
 
 def policy_of(message: policy_pb2.Policy) -> Policy:
