@@ -19,6 +19,8 @@ from compactor.formats.reading import (
     compact,
     decoded,
     frame_members,
+    in_body,
+    options,
     scan,
     text_of,
     visible_text,
@@ -39,13 +41,6 @@ def index(body: bytes, reader_of: ReaderOf, prefixes: Prefixes) -> Request:
     reader = reader_of(found.model)
     frame = reader.frame(found.frame, lambda: _frame(found.frame, reader))
     messages, keys = reader.messages(found.raws, DIALECT.read)
-    shift = len(body) - len(found.frame)
-
-    def moved(span: Span | None) -> Span | None:
-        if span is None or span.start < found.array.start:
-            return span
-        return Span(span.start + shift, span.stop + shift)
-
     maximum, thinking = frame.fields["max_tokens"], frame.fields["thinking"]
     return Request(
         format=Format.ANTHROPIC_MESSAGES,
@@ -57,10 +52,10 @@ def index(body: bytes, reader_of: ReaderOf, prefixes: Prefixes) -> Request:
         stops=found.stops,
         array=found.array,
         system=frame.system,
-        system_span=moved(frame.system_span),
+        system_span=in_body(frame.system_span, found, body),
         system_is_text=frame.system_is_text,
         tools=frame.tools,
-        tools_span=moved(frame.tools_span),
+        tools_span=in_body(frame.tools_span, found, body),
         max_output_tokens=maximum if isinstance(maximum, int) and maximum > 0 else None,
         thinking_enabled=isinstance(thinking, dict) and thinking.get("type") == "enabled",
     )
@@ -68,10 +63,7 @@ def index(body: bytes, reader_of: ReaderOf, prefixes: Prefixes) -> Request:
 
 def _frame(text: bytes, reader: Reader) -> Frame:
     members = frame_members(text)
-    fields = {
-        name.decode(): decoded(text[slice(*members[name])], name.decode()) if name in members else None
-        for name in _OPTIONS
-    }
+    fields = options(text, members, _OPTIONS)
     system_span, tools_span = members.get(b"system"), members.get(b"tools")
     system, is_text = _system(text, system_span, reader)
     return Frame(fields, system, system_span, is_text, _tools(text, tools_span, reader), tools_span)

@@ -24,6 +24,8 @@ from compactor.formats.reading import (
     compact,
     decoded,
     frame_members,
+    in_body,
+    options,
     scan,
     text_of,
     visible_text,
@@ -53,10 +55,6 @@ def index(body: bytes, reader_of: ReaderOf, prefixes: Prefixes) -> Request:
     if leading == len(messages):
         raise EmptyConversation("the request has no messages besides system text", message_count=leading)
     maximum = frame.fields["max_completion_tokens"] or frame.fields["max_tokens"]
-    shift = len(body) - len(found.frame)
-    tools_span = frame.tools_span
-    if tools_span is not None and tools_span.start >= found.array.start:
-        tools_span = Span(tools_span.start + shift, tools_span.stop + shift)
     return Request(
         format=Format.OPENAI_CHAT,
         body=body,
@@ -67,7 +65,7 @@ def index(body: bytes, reader_of: ReaderOf, prefixes: Prefixes) -> Request:
         stops=found.stops,
         array=found.array,
         tools=frame.tools,
-        tools_span=tools_span,
+        tools_span=in_body(frame.tools_span, found, body),
         leading=leading,
         max_output_tokens=maximum if isinstance(maximum, int) and maximum > 0 else None,
     )
@@ -75,10 +73,7 @@ def index(body: bytes, reader_of: ReaderOf, prefixes: Prefixes) -> Request:
 
 def _frame(text: bytes, reader: Reader) -> Frame:
     members = frame_members(text)
-    fields = {
-        name.decode(): decoded(text[slice(*members[name])], name.decode()) if name in members else None
-        for name in _OPTIONS
-    }
+    fields = options(text, members, _OPTIONS)
     span = members.get(b"tools")
     tools: tuple[Element, ...] = ()
     if span is not None and text[slice(*span)] != b"null":

@@ -170,6 +170,22 @@ def frame_members(frame: bytes) -> dict[bytes, Span]:
     return found
 
 
+def options(frame: bytes, members: dict[bytes, Span], names: Sequence[bytes]) -> dict[str, Any]:
+    """The values of some members of a frame by name, decoded; None for those that it does not have."""
+    return {
+        name.decode(): decoded(frame[slice(*members[name])], name.decode()) if name in members else None
+        for name in names
+    }
+
+
+def in_body(span: Span | None, found: Scan, body: bytes) -> Span | None:
+    """Where a span of a frame stands in the body: behind the messages it is further on by their size."""
+    if span is None or span.start < found.array.start:
+        return span
+    shift = len(body) - len(found.frame)
+    return Span(span.start + shift, span.stop + shift)
+
+
 def decoded(raw: bytes, place: str) -> Any:
     """A JSON value decoded; numbers that Python cannot hold become texts. Raises MalformedPayload naming the place."""
     try:
