@@ -31,6 +31,7 @@ START_SECONDS = 30.0
 
 
 def main() -> int:
+    """Plays the demonstration."""
     session = sys.argv[1] if len(sys.argv) > 1 else SESSION
     shutil.rmtree(WORK, ignore_errors=True)
     WORK.mkdir(parents=True)
@@ -68,6 +69,7 @@ def service() -> Iterator[str]:
 
 
 def wait_until_serving(target: str, process: subprocess.Popen[bytes]) -> None:
+    """Waits for the health of the service, or raises SystemExit."""
     deadline = time.monotonic() + START_SECONDS
     with grpc.insecure_channel(target) as channel:
         stub = health_pb2_grpc.HealthStub(channel)
@@ -86,15 +88,18 @@ def wait_until_serving(target: str, process: subprocess.Popen[bytes]) -> None:
 
 
 def run(arguments: list[str]) -> None:
+    """Runs a command of the command line, and shows it."""
     say(f"$ compactor {' '.join(arguments)}")
     subprocess.run([sys.executable, "-m", "compactor", *arguments], cwd=ROOT, check=True)
 
 
 def say(text: str) -> None:
+    """Tells the reader something."""
     print(f"\n{text}\n", flush=True)
 
 
 def free_port() -> int:
+    """A port that nobody listens on."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])

@@ -48,7 +48,7 @@ def test_every_error_has_a_status() -> None:
 
 
 def test_every_reason_is_one_of_the_contract() -> None:
-    known = {name.removeprefix("ERROR_REASON_") for name in errors_pb2.ErrorReason.keys()}
+    known = {name.removeprefix("ERROR_REASON_") for name in list(errors_pb2.ErrorReason.keys())}
     assert {entry.reason for entry in status.TABLE.values()} <= known
 
 
