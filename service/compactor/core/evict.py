@@ -84,7 +84,7 @@ def floor(state: State) -> int:
 
 
 def gain(state: State) -> int:
-    """Real tokens that a summary would free, at least: what is newly evicted, less what the summary grows by."""
+    """Real tokens that a summary up to the wanted boundary frees: what is evicted, less what the summary grows by."""
     at = boundary.snap(state.cuts.keeps, state.wanted)
     if at is None:
         return 0
@@ -217,6 +217,7 @@ def _planned(state: State, at: int, leads: _Leads, note: str, outcome: Outcome) 
     if size > min(settings.trigger, settings.budget):
         notices = (*notices, Notice(NoticeCode.FIXED_COST_EXCEEDS_BUDGET, "what has to be kept exceeds the trigger"))
         room = max(room, question.room(settings.window) - lead)
+    words = min(_ideal_summary(state, at), max(0, room - kept.tokens), _most_words(state, leads, at))
     evicted_from = max(question.request.leading, state.shape.first_kept)
     return Plan(
         question=question,
@@ -229,7 +230,8 @@ def _planned(state: State, at: int, leads: _Leads, note: str, outcome: Outcome) 
         wanted=state.raw_index(state.wanted),
         boundary_note=note,
         request_text=open_request.text,
-        summary_tokens=min(_ideal_summary(state, at), max(0, room - kept.tokens), _most_words(state, leads, at)),
+        summary_tokens=words,
+        after=size + question.scale.up(words),
         notices=(*state.notices, *notices, *checks),
         clipped_values=clipped_values - clipped_before,
     )

@@ -95,17 +95,19 @@ def _is_over(state: Standing) -> bool:
 def _eviction(state: State) -> Decision:
     """A summary in the place of the oldest messages, if it is worth it (R11)."""
     settings = state.question.settings
-    if not state.is_forced:
-        if evict.floor(state) > settings.trigger and state.before <= settings.budget:
-            return _left(state, NoticeCode.FIXED_COST_EXCEEDS_BUDGET, "what cannot be compacted exceeds the trigger")
-        if state.wanted <= state.first:
-            return _instead(state, "the keep window covers every message")
-        if not state.has_too_many and evict.gain(state) < settings.min_gain * state.before:
-            return _instead(state, "a summary would free too little")
+    has_to_pay = not state.is_forced and not state.has_too_many
+    if not state.is_forced and state.before <= settings.budget and evict.floor(state) > settings.trigger:
+        return _left(state, NoticeCode.FIXED_COST_EXCEEDS_BUDGET, "what cannot be compacted exceeds the trigger")
+    if not state.is_forced and state.wanted <= state.first:
+        return _instead(state, "the keep window covers every message")
+    if has_to_pay and state.before <= settings.budget and evict.gain(state) < settings.min_gain * state.before:
+        return _instead(state, "a summary would free too little")
     plan = evict.summarized(state)
     if plan is None and state.before <= state.target:
         return _left(state, NoticeCode.GAIN_TOO_SMALL, "nothing can be evicted that is larger than what replaces it")
-    return plan or _truncation(state)
+    if plan is None or (has_to_pay and state.before - plan.after < settings.min_gain * state.before):
+        return _truncation(state)
+    return plan
 
 
 def _instead(state: State, why: str) -> Decision:

@@ -11,7 +11,7 @@ from compactor.model import ArrayName, Edit, Literal, Raw, Request
 from hango.compaction.v1 import compaction_pb2 as record_pb
 from hango.compaction.v1 import compaction_service_pb2 as pb
 from hango.compaction.v1 import policy_pb2
-from tests.builders.conversations import Body, Sample, asked, log, openai_log, said
+from tests.builders.conversations import Body, Sample, answered, asked, called, log, openai_log, said
 from tests.property import harness
 
 POLICY = policy_pb2.Policy(max_input_tokens=1_500, reserve_output_tokens=0, keep_message_count=2, prompt_caching=False)
@@ -100,6 +100,13 @@ def test_breakpoint_moved_by_the_caller_is_no_edit(first: pb.CompactResponse) ->
     record = compacted(marked(0)).compaction
     assert record.first_kept_index
     assert not stale(compacted(marked(3), record))
+
+
+@pytest.mark.xfail(strict=True, reason="the digest leaves out every member of that name, arguments of tools included")
+def test_argument_with_the_name_of_a_breakpoint_is_content() -> None:
+    one = log(asked(), called("a", cache_control={"path": "one"}), answered("a"), said())
+    other = log(asked(), called("a", cache_control={"path": "two"}), answered("a"), said())
+    assert digest(harness.indexed(one), 4) != digest(harness.indexed(other), 4)
 
 
 def test_member_that_looks_like_a_breakpoint_inside_a_text_is_content() -> None:
