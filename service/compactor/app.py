@@ -216,11 +216,9 @@ class Compactor:
         evicted = range(request.leading, plan.shape.first_kept)
         harvests = [means.harvest(index) for index in evicted]
         retained = retain(harvests)
-        if plan.request_text:
-            requests = tuple(text for text in retained.requests if text not in plan.request_text)
-            retained = replace(retained, requests=requests)
+        requests = tuple(text for text in retained.requests if text not in plan.request_text)
         text, dropped = extractive.extract(
-            retained,
+            replace(retained, requests=requests),  # the open request stands in the message by itself
             max_tokens=plan.summary_tokens,
             count=means.count,
             last_words=last_words(harvests),
@@ -238,7 +236,9 @@ class Compactor:
         counting = count.counting
         reader = self._facts.reader(counting, call.request.format)
         dialect = call.dialect
-        tools = request_base(counting, len(call.request.tools)) + sum(tool.tokens for tool in call.request.tools)
+        overhead = request_base(counting, 0)
+        tools = request_base(counting, len(call.request.tools)) - overhead
+        tools += sum(tool.tokens for tool in call.request.tools)
         question = Question(
             request=call.request,
             settings=settings,
@@ -248,7 +248,8 @@ class Compactor:
                 harvest=self._facts.harvester(call.request, dialect),
                 count=counting.text,
             ),
-            base_tokens=tools,
+            base_tokens=overhead + tools,
+            tools_tokens=tools,
             reason=Reason.UNSPECIFIED if call.reason is Reason.THRESHOLD else call.reason,
             record=call.record,
             acts=max(0, call.record.sequence) if call.record else 0,

@@ -52,7 +52,7 @@ from tests.builders.conversations import anthropic, compact, openai, spelled, ty
 ROOT = Path(__file__).resolve().parents[2]
 SESSIONS = ROOT / "examples" / "sessions"
 TRANSCRIPTS = ROOT.parent / "shared" / "transcripts"
-ITERATIONS = int(os.environ.get("FUZZ_ITERATIONS", "2000"))
+ITERATIONS = int(os.environ.get("FUZZ_ITERATIONS", "3000"))
 PATIENCE_SECONDS = 5.0
 LARGEST_BODY = 150_000
 REASONS = {entry.reason for entry in TABLE.values()}

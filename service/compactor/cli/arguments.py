@@ -90,7 +90,7 @@ def _compact(command: argparse.ArgumentParser) -> None:
         type=Path,
         metavar="FILE",
         help="read the last compaction record from there, if it exists, and write the new one; "
-        "removed when none is in force any more",
+        "left alone when none is in force",
     )
     command.add_argument("--session", metavar="ID", help=_SESSION)
     command.add_argument("--turn", default="", metavar="ID", help="names the turn, for retries")

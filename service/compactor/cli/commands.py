@@ -192,9 +192,8 @@ def _record(path: Path | None) -> Compaction | None:
 
 
 def _keep(path: Path, record: Compaction | None) -> None:
-    if record is None:
-        files.remove(path)
-    else:
+    """Writes the record in force. Without one the file stays: a wrong body sent once must not cost the session's."""
+    if record is not None:
         files.write(str(path), _json(record).encode())
 
 

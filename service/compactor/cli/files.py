@@ -38,14 +38,6 @@ def write(name: str, data: bytes) -> None:
         raise NotWritten(f"cannot write {name}: {_why(error)}") from None
 
 
-def remove(path: Path) -> None:
-    """Removes a file, if it exists. Raises NotWritten."""
-    try:
-        path.unlink(missing_ok=True)
-    except OSError as error:
-        raise NotWritten(f"cannot remove {path}: {_why(error)}") from None
-
-
 def check_folder(name: str) -> None:
     """Raises WrongUsage where the folder of a file to be written does not exist, before anything is done."""
     folder = Path(name).resolve().parent

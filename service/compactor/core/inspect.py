@@ -29,7 +29,15 @@ def checked(question: Question, view: View, *, is_repaired: bool) -> tuple[Notic
     return tuple(notices)
 
 
+_BREACHES = {
+    errors.UnmatchedToolUse: "a tool call without its result",
+    errors.UnmatchedToolResult: "a tool result without its call, or behind other content",
+    errors.DuplicateToolResult: "two results for one tool call",
+}
+
+
 def _error(violation: validate.Violation, view: View) -> errors.InvalidRequest:
     index, rule, call = view.origins[violation.position], violation.rule[:4], violation.id[:64]
-    text = f"messages[{index}] breaks the pairing of tool calls and results (rule {rule}){': ' if call else ''}{call}"
-    return validate.PAIRING[violation.rule](text, message_index=index, rule=rule, tool_use_id=call)
+    error = validate.PAIRING[violation.rule]
+    text = f"messages[{index}] has {_BREACHES[error]} (rule {rule}){': ' if call else ''}{call}"
+    return error(text, message_index=index, rule=rule, tool_use_id=call)

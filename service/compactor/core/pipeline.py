@@ -119,8 +119,12 @@ def _instead(state: State, why: str) -> Decision:
 
 def _truncation(state: State) -> Decision:
     """Whole oldest turns are dropped; where there are none, values are clipped."""
-    plan = evict.truncated(state) or lighten.clipped_all(state)
-    return plan or _left(state, NoticeCode.FIXED_COST_EXCEEDS_BUDGET, "nothing can be evicted or clipped")
+    decision = evict.truncated(state) or lighten.clipped_all(state)
+    if decision is not None:
+        return decision
+    is_over = state.before > min(state.question.settings.trigger, state.question.settings.budget)
+    code = NoticeCode.FIXED_COST_EXCEEDS_BUDGET if is_over else NoticeCode.GAIN_TOO_SMALL
+    return _left(state, code, "nothing can be evicted or clipped")
 
 
 def _left(state: Standing, code: NoticeCode | None = None, why: str = "") -> Fits:

@@ -48,14 +48,15 @@ EXACT = Scale()
 class Question:
     """One Compact call.
 
-    `base_tokens` is what the request costs before its system text: overhead and tools. `acts` counts the compactions
-    that the session has seen, also where the record of the last one is stale and left out.
+    `base_tokens` is what the request costs before its system text: overhead, and `tools_tokens` for its tools. `acts`
+    counts the compactions that the session has seen, also where the record of the last one is stale and left out.
     """
 
     request: Request
     settings: Settings
     means: Means
     base_tokens: int
+    tools_tokens: int
     reason: Reason = Reason.UNSPECIFIED
     record: Compaction | None = None
     acts: int = 0

@@ -111,7 +111,7 @@ class State(Standing):
     def too_small(self, turn_tokens: int) -> WindowTooSmall:
         """The error of a request that does not fit, with what its parts cost; the open turn in estimated tokens."""
         question = self.question
-        up, tools, window = question.scale.up, question.base_tokens, question.settings.window
+        up, tools, window = question.scale.up, question.tools_tokens, question.settings.window
         system = question.fixed_tokens - tools + self.prompt_tokens
         return WindowTooSmall(
             f"nothing that may be dropped makes the request fit a window of {window} tokens: system text takes "

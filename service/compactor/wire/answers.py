@@ -180,10 +180,12 @@ def _piece(array: ArrayName, piece: Piece, source: Conversation | None) -> recor
 
 def _explanation(call: CompactCall, answer: CompactAnswer) -> record_pb.Explanation:
     view, messages = answer.explained.view, call.request.messages
+    clipped_before = answer.record.clipped_before_index if answer.record else 0
     kept: dict[int, int] = {}
     for position, index in enumerate(view.origins):
         if index >= 0:
-            kept[index] = record_pb.FATE_CLIPPED if position in view.literals else record_pb.FATE_KEPT
+            is_clipped = position in view.literals and index < clipped_before
+            kept[index] = record_pb.FATE_CLIPPED if is_clipped else record_pb.FATE_KEPT
     fates: Sequence[Any] = [
         record_pb.MessageFate(
             index=index,
