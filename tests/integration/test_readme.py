@@ -17,7 +17,9 @@ ADDRESS = "127.0.0.1:50051"
 
 def snippet(language: str, word: str) -> str:
     """The one code block of a language that has a word in it."""
-    blocks = re.findall(rf"^```{language}\n(.*?)^```", (ROOT / "README.md").read_text(encoding="utf-8"), re.M | re.S)
+    blocks = re.findall(
+        rf"^```{language}\n(.*?)^```", (ROOT / "README.md").read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL
+    )
     [found] = [block for block in blocks if word in block]
     return str(found)
 
