@@ -42,7 +42,8 @@ async def _serve() -> None:
 
     handler = grpc.unary_unary_rpc_method_handler(echo)
     config = from_environment()
-    server, _, port = await start(config, compactor_of(config))
+    running = await start(config, compactor_of(config))
+    server, port = running.server, running.port
     # gRPC asks for this before the start. Nobody calls before the port is printed, so nobody can tell the difference.
     server.add_generic_rpc_handlers((Echo(),))
     gc.collect()

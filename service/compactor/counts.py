@@ -23,6 +23,10 @@ from compactor.reader import digest
 DOUBTFUL_FROM, DOUBTFUL_TO = 0.85, 1.10
 """The shares of the trigger between which the estimate may be on its wrong side: its measured error at the extremes."""
 
+MOST_OFF = 10
+"""How many times the estimate, or what part of it, a provider's number may be to be believed. Hidden prompts of server
+tools have been seen to make it three times as large."""
+
 REMEMBERED_BYTES = 1_000_000
 
 Tokenizer = Callable[[str, Format], Counting | None]
@@ -111,6 +115,8 @@ class Counts:
                 if self._counter is None:
                     raise CountFailed("none is configured")
                 number = await self._counter.count(request, body, self._timeout(seconds_left))
+                if not estimate <= number * MOST_OFF <= estimate * MOST_OFF * MOST_OFF:
+                    raise CountFailed("its number is not plausible")
             except CountFailed as error:
                 return _fell_back(count, f"the provider did not count: {error}")
             self._numbers.keep(key, number)

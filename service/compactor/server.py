@@ -6,6 +6,7 @@ import asyncio
 import gc
 import logging
 import signal
+from dataclasses import dataclass
 
 import grpc
 from grpc_health.v1 import health_pb2, health_pb2_grpc
@@ -26,6 +27,7 @@ log = logging.getLogger("compactor")
 
 SERVICE = compaction_service_pb2.DESCRIPTOR.services_by_name["CompactionService"].full_name
 _TRANSPORT_SLACK = 64 << 20
+LOOK_SECONDS, QUIET_LOOKS = 0.05, 5
 
 
 def compactor_of(config: Config) -> Compactor:
@@ -47,8 +49,18 @@ def _counter(config: Config) -> TokenCounter | None:
     return AnthropicCounter()
 
 
-async def start(config: Config, compactor: Compactor) -> tuple[grpc.aio.Server, HealthServicer, int]:
-    """A server that is listening, its health, and its port (0 for a UNIX socket)."""
+@dataclass(frozen=True, slots=True)
+class Running:
+    """A server with what it serves, its health, and its port (0 for a UNIX socket)."""
+
+    server: grpc.aio.Server
+    servicer: Servicer
+    health: HealthServicer
+    port: int
+
+
+async def start(config: Config, compactor: Compactor) -> Running:
+    """A server that is listening."""
     options = [
         # Above the limit of the contract, so that a request that is too large is told so by an error of the contract.
         ("grpc.max_receive_message_length", config.max_message_bytes + _TRANSPORT_SLACK),
@@ -69,7 +81,7 @@ async def start(config: Config, compactor: Compactor) -> tuple[grpc.aio.Server, 
     await server.start()
     for name in (SERVICE, ""):
         await health.set(name, health_pb2.HealthCheckResponse.SERVING)
-    return server, health, 0 if config.listen.startswith("unix:") else port
+    return Running(server, servicer, health, 0 if config.listen.startswith("unix:") else port)
 
 
 async def serve(config: Config) -> None:
@@ -78,11 +90,24 @@ async def serve(config: Config) -> None:
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
-    server, health, port = await start(config, compactor_of(config))
+    running = await start(config, compactor_of(config))
     gc.collect()
     gc.freeze()
-    log.info("serving on %s", config.listen if not port else f"{config.listen.rpartition(':')[0]}:{port}")
+    log.info(
+        "serving on %s", config.listen if not running.port else f"{config.listen.rpartition(':')[0]}:{running.port}"
+    )
     await stop.wait()
     log.info("draining, at most %g s", config.drain_seconds)
-    await health.enter_graceful_shutdown()
-    await server.stop(config.drain_seconds)
+    await running.health.enter_graceful_shutdown()
+    await _quiet(running.servicer, config.drain_seconds)
+    await running.server.stop(config.drain_seconds)
+
+
+async def _quiet(servicer: Servicer, most_seconds: float) -> None:
+    """Waits until no call has been in flight for a moment: gRPC cancels calls that came in but have not begun."""
+    loop = asyncio.get_running_loop()
+    deadline = loop.time() + most_seconds
+    idle = 0
+    while idle < QUIET_LOOKS and loop.time() < deadline:
+        await asyncio.sleep(LOOK_SECONDS)
+        idle = 0 if servicer.in_flight else idle + 1

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import traceback
-from collections.abc import Awaitable, Callable
-from typing import Any, TypeAlias, TypeVar
+from collections.abc import Callable
+from typing import Any, NoReturn, Protocol, TypeAlias, TypeVar
 
 import grpc
+from google.protobuf.message import DecodeError, Message
 from grpc_status import rpc_status
 
 from compactor import status
 from compactor.app import Compactor
-from compactor.errors import CompactionError, Overloaded, RequestTooLarge
+from compactor.errors import CompactionError, MalformedPayload, Overloaded, RequestTooLarge
 from compactor.exchange import CompactAnswer, CompactCall
 from compactor.wire import answers, calls
 from hango.compaction.v1 import compaction_service_pb2 as pb
@@ -21,8 +23,18 @@ from hango.compaction.v1 import compaction_service_pb2_grpc as pb_grpc
 log = logging.getLogger("compactor")
 
 Response = TypeVar("Response")
+T = TypeVar("T")
+Answered = TypeVar("Answered", covariant=True)
 Context: TypeAlias = "grpc.aio.ServicerContext[Any, Any]"
 RETRY_MILLISECONDS = 500
+LARGE_BYTES = 2 << 20
+"""Requests from this size on are read in a thread: reading one for the first time may take tens of milliseconds."""
+
+
+class _Call(Protocol[Answered]):
+    """What serves a call, given the request, its context and its size in bytes."""
+
+    async def __call__(self, request: Any, context: Context, size: int, /) -> Answered: ...
 
 
 class Servicer(pb_grpc.CompactionServiceServicer):
@@ -34,62 +46,81 @@ class Servicer(pb_grpc.CompactionServiceServicer):
         self._max_concurrent = max_concurrent
         self._in_flight = 0
 
+    @property
+    def in_flight(self) -> int:
+        """Calls that are being served."""
+        return self._in_flight
+
     async def Compact(  # noqa: N802 - the contract's name
         self, request: pb.CompactRequest, context: Context
     ) -> pb.CompactResponse:
-        return await self._compacted(request, context, answers.compact_response)
-
-    async def compact_bytes(self, request: pb.CompactRequest, context: Context) -> bytes:
-        """`Compact` with the response as it goes over the wire: its body is copied once instead of three times."""
-        return await self._compacted(request, context, answers.compact_bytes)
-
-    async def _compacted(
-        self,
-        request: pb.CompactRequest,
-        context: Context,
-        told: Callable[[pb.CompactRequest, CompactCall, CompactAnswer], Response],
-    ) -> Response:
-        async def answered() -> Response:
-            call = calls.compact_call(request, self._compactor)
-            return told(request, call, await self._compactor.compact(call, context.time_remaining()))
-
-        return await self._served(request, context, answered)
+        return await self._served(self._compacted(answers.compact_response), request, context, request.ByteSize())
 
     async def Summarize(  # noqa: N802 - the contract's name
         self, request: pb.SummarizeRequest, context: Context
     ) -> pb.SummarizeResponse:
-        async def answered() -> pb.SummarizeResponse:
-            policy = calls.policy_of(request.policy)
-            source = calls.source_of(request, policy, self._compactor)
-            answer = await self._compactor.summarize(source.request, source.dialect, policy, request.previous_summary)
-            return answers.summarize_response(answer)
-
-        return await self._served(request, context, answered)
+        return await self._served(self._summarized, request, context, request.ByteSize())
 
     async def CountTokens(  # noqa: N802 - the contract's name
         self, request: pb.CountTokensRequest, context: Context
     ) -> pb.CountTokensResponse:
-        async def answered() -> pb.CountTokensResponse:
-            calls.refuse_set(request, "last_usage")
-            policy = calls.policy_of(request.policy)
-            source = calls.source_of(request, policy, self._compactor)
-            answer = await self._compactor.count_tokens(source.request, policy, context.time_remaining())
-            return answers.count_response(answer)
+        return await self._served(self._counted, request, context, request.ByteSize())
 
-        return await self._served(request, context, answered)
+    def handlers(self) -> dict[str, grpc.RpcMethodHandler[bytes, bytes]]:
+        """The three calls as they come and go over the wire, in bytes: what is no message is an error of the contract,
+        the size is known before anything is read, and a whole body is copied once instead of three times.
+        """
+        compacted = self._compacted(answers.compact_bytes)
+        return {
+            "Compact": self._handler(pb.CompactRequest.FromString, compacted, bytes),
+            "Summarize": self._handler(pb.SummarizeRequest.FromString, self._summarized, _encoded),
+            "CountTokens": self._handler(pb.CountTokensRequest.FromString, self._counted, _encoded),
+        }
 
-    async def _served(self, request: Any, context: Context, answered: Callable[[], Awaitable[Response]]) -> Response:
+    def _handler(
+        self, decoded: Callable[[bytes], Any], call: _Call[Any], encoded: Callable[[Any], bytes]
+    ) -> grpc.RpcMethodHandler[bytes, bytes]:
+        async def handled(data: bytes, context: Context) -> bytes:
+            try:
+                request = decoded(data)
+            except DecodeError:
+                return await _abort(context, MalformedPayload("the call holds no message of the contract"))
+            return encoded(await self._served(call, request, context, len(data)))
+
+        return grpc.unary_unary_rpc_method_handler(handled)
+
+    def _compacted(self, told: Callable[[pb.CompactRequest, CompactCall, CompactAnswer], Response]) -> _Call[Response]:
+        async def compacted(request: pb.CompactRequest, context: Context, size: int) -> Response:
+            call = await _read(size, calls.compact_call, request, self._compactor)
+            return told(request, call, await self._compactor.compact(call, context.time_remaining()))
+
+        return compacted
+
+    async def _summarized(self, request: pb.SummarizeRequest, _: Context, size: int) -> pb.SummarizeResponse:
+        policy = calls.policy_of(request.policy)
+        source = await _read(size, calls.source_of, request, policy, self._compactor)
+        answer = await self._compactor.summarize(source.request, source.dialect, policy, request.previous_summary)
+        return answers.summarize_response(answer)
+
+    async def _counted(self, request: pb.CountTokensRequest, context: Context, size: int) -> pb.CountTokensResponse:
+        calls.refuse_set(request, "last_usage")
+        policy = calls.policy_of(request.policy)
+        source = await _read(size, calls.source_of, request, policy, self._compactor)
+        return answers.count_response(
+            await self._compactor.count_tokens(source.request, policy, context.time_remaining())
+        )
+
+    async def _served(self, call: _Call[Response], request: Any, context: Context, size: int) -> Response:
         """The answer, or the status of what went wrong. Nothing from inside leaves but what `errors` says."""
         try:
-            self._admit(request)
+            self._admit(size)
         except CompactionError as error:
-            await _abort(context, error)
+            return await _abort(context, error)
         self._in_flight += 1
         try:
-            return await answered()
+            return await call(request, context, size)
         except CompactionError as error:
-            await _abort(context, error)
-            raise
+            return await _abort(context, error)
         except Exception as error:
             frames = "".join(traceback.format_tb(error.__traceback__))
             log.error("internal failure: %s\n%s", type(error).__name__, frames)
@@ -98,9 +129,7 @@ class Servicer(pb_grpc.CompactionServiceServicer):
         finally:
             self._in_flight -= 1
 
-    def _admit(self, request: Any) -> None:
-        is_native = request.WhichOneof("source") == "native"
-        size = len(request.native.body) if is_native else request.ByteSize()
+    def _admit(self, size: int) -> None:
         if size > self._max_message_bytes:
             raise RequestTooLarge(
                 f"the request has {size} bytes, at most {self._max_message_bytes} are taken",
@@ -115,21 +144,27 @@ class Servicer(pb_grpc.CompactionServiceServicer):
             )
 
 
-async def _abort(context: Context, error: CompactionError) -> None:
+async def _read(size: int, reading: Callable[..., T], *arguments: Any) -> T:
+    """Reads a request; a large one in a thread, so that health checks and other calls get their turns meanwhile."""
+    if size < LARGE_BYTES:
+        return reading(*arguments)
+    return await asyncio.to_thread(reading, *arguments)
+
+
+def _encoded(message: Message) -> bytes:
+    return message.SerializeToString()
+
+
+async def _abort(context: Context, error: CompactionError) -> NoReturn:
     made = rpc_status.to_status(status.status_of(error))
     metadata = list(made.trailing_metadata)
     if isinstance(error, Overloaded):
         metadata.append(("grpc-retry-pushback-ms", str(RETRY_MILLISECONDS)))
     await context.abort(made.code, made.details, tuple(metadata))
+    raise error
 
 
 def add_to(server: grpc.aio.Server, servicer: Servicer) -> None:
-    """Adds the service to a server. The first handler of a method serves it: `Compact` gives bytes, the rest is as
-    generated.
-    """
-    compact = grpc.unary_unary_rpc_method_handler(
-        servicer.compact_bytes, request_deserializer=pb.CompactRequest.FromString, response_serializer=None
-    )
+    """Adds the service to a server."""
     name = pb.DESCRIPTOR.services_by_name["CompactionService"].full_name
-    server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(name, {"Compact": compact}),))
-    pb_grpc.add_CompactionServiceServicer_to_server(servicer, server)  # type: ignore[no-untyped-call]
+    server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(name, servicer.handlers()),))

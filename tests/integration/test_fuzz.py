@@ -657,7 +657,7 @@ async def _over_a_socket(fuzz: Fuzz, chosen: Iterator[str], folder: Path) -> Non
     config = from_environment({"HANGO_LISTEN": address, "HANGO_HISTORY_ROOT": str(folder / "history")})
     counts = Counts(tokenizer_counting, None, 1.0)
     by = Compactor(history=MemoryHistory(), facts=Facts(16 << 20), counts=counts)
-    server, _, _ = await start(config, by)
+    server = (await start(config, by)).server
     try:
         async with grpc.aio.insecure_channel(address) as channel:
             stub = pb_grpc.CompactionServiceStub(channel)

@@ -60,6 +60,17 @@ def garbage(request: BaseHTTPRequestHandler) -> None:
     request.wfile.write(b"<html>")
 
 
+def listed(request: BaseHTTPRequestHandler) -> None:
+    _respond(request, 200, [])
+
+
+def deep(request: BaseHTTPRequestHandler) -> None:
+    request.send_response(200)
+    request.send_header("content-type", "application/json")
+    request.end_headers()
+    request.wfile.write(b"[" * 100_000)
+
+
 def _respond(request: BaseHTTPRequestHandler, status: int, value: object) -> None:
     data = json.dumps(value).encode()
     request.send_response(status)
@@ -127,9 +138,9 @@ def codes(response: pb.CompactResponse) -> set[str]:
 
 
 def test_provider_number_decides_and_is_told() -> None:
-    with provider(number(190_000)) as (address, asked):
-        [response] = compacted(address, wanted(keep_message_count=1))
-    assert response.original_input_tokens == 190_000
+    with provider(number(3_000)) as (address, asked):
+        [response] = compacted(address, wanted(keep_message_count=1, max_input_tokens=3_200))
+    assert response.original_input_tokens == 3_000
     assert response.token_count_source == pb.TOKEN_COUNT_SOURCE_PROVIDER
     assert response.outcome == pb.OUTCOME_SUMMARIZED
     assert asked[0]["messages"] == BODY["messages"]
@@ -137,7 +148,23 @@ def test_provider_number_decides_and_is_told() -> None:
     assert "metadata" not in asked[0]
 
 
-@pytest.mark.parametrize("answer", [failure(400), failure(429), failure(529), silence, garbage, number(0), number("x")])
+@pytest.mark.parametrize(
+    "answer",
+    [
+        failure(400),
+        failure(429),
+        failure(529),
+        silence,
+        garbage,
+        number(0),
+        number("x"),
+        number(True),
+        number(10**30),
+        number(10**6),
+        listed,
+        deep,
+    ],
+)
 def test_failed_count_falls_back_and_says_so(answer: Answer) -> None:
     with provider(answer) as (address, asked):
         [response] = compacted(address, wanted())

@@ -50,6 +50,8 @@ def serve() -> int:
     from compactor.server import serve as run
 
     log_to_stderr(logging.INFO)
+    for chatty in ("httpx", "httpx2", "anthropic"):  # they would tell every address that is asked
+        logging.getLogger(chatty).setLevel(logging.WARNING)
     try:
         asyncio.run(run(from_environment()))
     except ConfigError as error:

@@ -239,9 +239,8 @@ def _planned(state: State, at: int, leads: _Leads, note: str, outcome: Outcome) 
 
 def _most_words(state: State, leads: _Leads, at: int) -> int:
     """Estimated tokens that a summary may have so that the result is no larger than what it is made from."""
-    if state.has_too_many:
-        return state.question.room(state.target)
-    return max(0, leads.frees(at) + leads.words - FRAME_SLACK)
+    least = LEAST_SUMMARY if state.has_too_many else 0
+    return max(least, leads.frees(at) + leads.words - FRAME_SLACK)
 
 
 def _evicted_count(state: State, shape: Shape, evicted_from: int) -> int:

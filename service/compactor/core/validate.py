@@ -95,9 +95,9 @@ def _anthropic_pairing(messages: Sequence[Message]) -> Iterator[Violation]:
 
 
 def _mismatch(calls: Sequence[str], results: Sequence[str], position: int) -> Iterator[Violation]:
-    answered = Counter(results)
+    answered, called = Counter(results), set(calls)
     for id, times in answered.items():
-        if id not in calls:
+        if id not in called:
             yield Violation("A-2", position, id)
         elif times > 1:
             yield Violation("A-4", position, id)

@@ -73,13 +73,14 @@ def _answered(calls: list[str], run: list[_Message], messages: Sequence[bytes]) 
     ids = [str(block.value.get("tool_use_id")) for block in results]
     if len(run) == 1 and sorted(ids) == sorted(calls) and len(set(ids)) == len(ids) and _results_first(run[0]):
         return [(run[0].at, _cleaned(run[0], messages[run[0].at]))]
+    called = set(calls)
     by_id = {id: block.raw for id, block in zip(ids, results, strict=True)}
     blocks = [by_id.get(call) or _placeholder(call) for call in dict.fromkeys(calls)]
     for message in run:
         for block in message.blocks:
             if block.kind != "tool_result":
                 blocks += _cleaned_block(block)
-            elif str(block.value.get("tool_use_id")) not in calls:
+            elif str(block.value.get("tool_use_id")) not in called:
                 blocks.append(_as_text(block))
     return [(run[-1].at if run else -1, _user(blocks))]
 

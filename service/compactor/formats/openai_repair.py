@@ -45,8 +45,9 @@ def _answered(calls: list[str], run: range, values: list[dict[str, Any]]) -> lis
     for call in dict.fromkeys(calls):
         index = answers.get(call)
         result.append((-1, _placeholder(call)) if index is None else (index, _with_content(values[index])))
+    called = set(calls)
     return result + [
-        (index, _as_user(values[index])) for index in run if str(values[index].get("tool_call_id")) not in calls
+        (index, _as_user(values[index])) for index in run if str(values[index].get("tool_call_id")) not in called
     ]
 
 

@@ -35,8 +35,9 @@ class AnthropicCounter:
             raise CountFailed(f"no answer in {timeout_seconds:g} s") from None
         except anthropic.APIStatusError as error:
             raise CountFailed(f"it answered with status {error.status_code}") from None
-        except (anthropic.AnthropicError, TypeError, ValueError) as error:
+        except (anthropic.AnthropicError, AttributeError, RecursionError, TypeError, ValueError) as error:
             raise CountFailed(f"the call failed ({type(error).__name__})") from None
-        if not isinstance(answer.input_tokens, int) or answer.input_tokens < 1:
+        tokens = getattr(answer, "input_tokens", None)
+        if type(tokens) is not int or tokens < 1:
             raise CountFailed("the answer is no number above 0")
-        return answer.input_tokens
+        return tokens
