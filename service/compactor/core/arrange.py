@@ -52,9 +52,8 @@ def shape_of(question: Question) -> Shape | None:
     count, indexes = len(request.messages), (record.clipped_before_index, record.stripped_before_index)
     if record.sequence < 1 or min(indexes) < 0 or max(indexes) > count:
         return None
-    if not 0 <= record.first_kept_index < count or bool(record.summary.strip()) != (
-        record.first_kept_index > request.leading
-    ):
+    evicts = record.first_kept_index > request.leading
+    if not 0 <= record.first_kept_index < count or bool(record.summary.strip()) != evicts:
         return None
     pinned = record.pinned_index
     if pinned is not None and not _is_pinnable(request, pinned, record.first_kept_index):
