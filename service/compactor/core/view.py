@@ -16,7 +16,7 @@ from compactor.model import ArrayName, Dialect, Edit, Literal, Message, Piece, R
 OURS = -1
 """The origin of a message that the raw log does not have."""
 
-_MARK = re.compile(rb'"cache_control"\s*:\s*(?:null|\{[^{}]*\})')
+_MARK = re.compile(rb'"cache_control"\s*:\s*(?:null|\{[^{}]*"ephemeral"[^{}]*\})')
 _SPACE_AND_COMMA = re.compile(rb"\s*,?\s*")
 
 
