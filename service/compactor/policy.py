@@ -105,7 +105,7 @@ _RANGES: dict[str, tuple[float, bool, float]] = {
     "min_gain_fraction": (0, True, 1),
     "summary_max_tokens": (1, True, LARGEST),
     "retained_max_tokens": (0, True, LARGEST),
-    "characters_per_token": (0, False, 1_000_000),
+    "characters_per_token": (0.01, True, 1_000_000),
 }
 _TTLS = ("5m", "1h")
 

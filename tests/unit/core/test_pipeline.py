@@ -367,3 +367,17 @@ def test_forced_compaction_never_sends_more_than_it_was_given(words: int, reason
     settings = policy_pb2.Policy(max_input_tokens=int(harness.count(source) * 1.1), reserve_output_tokens=0)
     response = sent(source, settings, reason=reason)
     assert response.compacted_input_tokens <= response.original_input_tokens
+
+
+def test_truncation_after_an_overflow_says_so_where_only_the_summary_is_left() -> None:
+    turns = [
+        message
+        for number in range(40)
+        for message in (asked(f"Change src/module_{number}.py, not lib_{number}."), said(f"Changed it. {PARAGRAPH}"))
+    ]
+    source = log(*turns, asked("And now?"), called("a"), answered("a"))
+    settings = policy(source, 0.9, keep_message_count=1)
+    first = sent(source, settings, reason=OVERFLOW, turn_id="t")
+    second = sent(source, settings, reason=TRUNCATE, turn_id="t", previous_compaction=first.compaction)
+    assert second.compacted_input_tokens == first.compacted_input_tokens
+    assert harness.has(second, "GAIN_TOO_SMALL")
