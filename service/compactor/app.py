@@ -7,15 +7,16 @@ history. Neither can fail the call: a count falls back to the estimate, a histor
 from __future__ import annotations
 
 import logging
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache, partial
 
 from compactor.core import breakpoints, extractive, pipeline
 from compactor.core.decision import Fits, Plan
-from compactor.core.measure import request_base
+from compactor.core.measure import Counting, request_base
 from compactor.core.question import Means, Question
 from compactor.core.retained import earlier_summary, last_words, retain
+from compactor.core.segments import is_session_id
 from compactor.core.view import View, messages_edit
 from compactor.counts import Count, Counts
 from compactor.errors import InvalidSessionId
@@ -40,8 +41,6 @@ from compactor.reader import Facts
 
 log = logging.getLogger("compactor")
 
-_SESSION_ID = re.compile(r"[A-Za-z0-9_:-][A-Za-z0-9._:-]{0,127}")
-
 
 class Compactor:
     """The use cases over their ports. `facts` is shared by all calls of a process."""
@@ -57,7 +56,7 @@ class Compactor:
         self._history = history
         self._facts = facts
         self.prefixes = facts.prefixes
-        self._profiles = profiles
+        self._profile_of = lru_cache(maxsize=MOST_MODELS)(partial(profile_of, table=profiles))
         self._counts = counts
         self._unknown: set[str] = set()
 
@@ -103,14 +102,14 @@ class Compactor:
         """The input tokens of the whole request and where they are spent."""
         settings = self._settings(policy, request)
         count = self._counts.local(policy, request.model, request.format)
-        count = await self._counts.of_request(request, settings, count, seconds_left)
-        base = request_base(count.counting, 0)
-        tools = request_base(count.counting, len(request.tools)) - base + sum(tool.tokens for tool in request.tools)
+        base, tools = _overhead(request, count.counting)
         prompt = sum(message.tokens for message in request.messages[: request.leading])
         system = base + prompt + sum(block.tokens for block in request.system)
         media = sum(message.media_tokens for message in request.messages)
         messages = sum(message.tokens for message in request.messages) - prompt - media
-        total = count.scale.up(system + tools + messages + media)
+        estimate = system + tools + messages + media
+        count = await self._counts.of_request(request, settings, count, estimate, seconds_left)
+        total = count.scale.up(estimate)
         spent = [count.scale.up(part) for part in (tools, media, messages)]
         return CountAnswer(
             tokens=total,
@@ -179,7 +178,7 @@ class Compactor:
             outcome=fits.outcome,
             reason=fits.reason,
             before=fits.before,
-            after=question.total(fits.view),
+            after=fits.after,
             source=count.source,
             available=0,
             explained=Explained(kept, kept, "nothing was evicted by this call", fits.view),
@@ -236,9 +235,7 @@ class Compactor:
         counting = count.counting
         reader = self._facts.reader(counting, call.request.format)
         dialect = call.dialect
-        overhead = request_base(counting, 0)
-        tools = request_base(counting, len(call.request.tools)) - overhead
-        tools += sum(tool.tokens for tool in call.request.tools)
+        overhead, tools = _overhead(call.request, counting)
         question = Question(
             request=call.request,
             settings=settings,
@@ -260,9 +257,8 @@ class Compactor:
         return replace(question, scale=count.scale), count
 
     def _settings(self, policy: Policy, request: Request) -> Settings:
-        profile = profile_of(request.model, self._profiles)
-        settings = resolve(policy, profile, request.max_output_tokens)
-        if not settings.knows_model and request.model not in self._unknown and len(self._unknown) < MOST_UNKNOWN:
+        settings = resolve(policy, self._profile_of(request.model), request.max_output_tokens)
+        if not settings.knows_model and request.model not in self._unknown and len(self._unknown) < MOST_MODELS:
             self._unknown.add(request.model)
             log.warning("unknown model %.80r: the documented fallback applies", request.model)
         return settings
@@ -272,8 +268,15 @@ _INVALID = Notice(NoticeCode.OUTPUT_INVALID, "a compaction broke a rule of its p
 _NOT_STORED = Notice(NoticeCode.HISTORY_FAILED, "the evicted originals could not be stored and are handed back")
 _NO_ROOM = Notice(NoticeCode.BREAKPOINTS_EXHAUSTED, "the caller's own breakpoints leave no room for ours")
 
-MOST_UNKNOWN = 1_000
-"""Names of unknown models that are remembered so as to be logged once."""
+MOST_MODELS = 1_000
+"""Names of models whose profiles are remembered; of unknown ones, so as to be logged once."""
+
+
+def _overhead(request: Request, counting: Counting) -> tuple[int, int]:
+    """Estimated tokens of a request before its first block, and of its tools with the prompt that they bring along."""
+    overhead = request_base(counting, 0)
+    with_tools = request_base(counting, len(request.tools)) + sum(tool.tokens for tool in request.tools)
+    return overhead, with_tools - overhead
 
 
 def _model_notices(settings: Settings) -> tuple[Notice, ...]:
@@ -294,7 +297,7 @@ def _summary_notices(dropped: Sequence[str]) -> tuple[Notice, ...]:
 def _check_session(call: CompactCall, settings: Settings) -> None:
     if settings.history_mode is HistoryMode.OFF and not call.session_id:
         return
-    if not _SESSION_ID.fullmatch(call.session_id):
+    if not is_session_id(call.session_id):
         raise InvalidSessionId(
             "session_id has to be 1 to 128 of A-Z a-z 0-9 . _ : - and must not start with a dot",
             length=len(call.session_id),

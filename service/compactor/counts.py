@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from compactor.core import edits, pipeline
-from compactor.core.measure import Counting, heuristic, request_base, simple
+from compactor.core.measure import Counting, heuristic, simple
 from compactor.core.question import Question, Scale
 from compactor.core.view import messages_edit
 from compactor.memo import Memo
@@ -85,13 +85,12 @@ class Counts:
         body = edits.applied(question.request, messages_edit(question.request, view))
         return await self._asked(question.request, body, estimate, count, seconds_left)
 
-    async def of_request(self, request: Request, settings: Settings, count: Count, seconds_left: float | None) -> Count:
-        """The count scaled to the provider's number for a raw request, where the caller wants that."""
+    async def of_request(
+        self, request: Request, settings: Settings, count: Count, estimate: int, seconds_left: float | None
+    ) -> Count:
+        """The count scaled to the provider's number for a raw request of `estimate` tokens, if the caller wants it."""
         if settings.token_counter is not TokenCounter.PROVIDER or not self._may_ask(settings, count):
             return count
-        estimate = request_base(count.counting, len(request.tools))
-        estimate += sum([element.tokens for element in (*request.tools, *request.system)])
-        estimate += sum([message.tokens for message in request.messages])
         return await self._asked(request, request.body, estimate, count, seconds_left)
 
     def _may_ask(self, settings: Settings, count: Count) -> bool:

@@ -294,7 +294,6 @@ class Compaction:
     sequence: int
     turn_id: str = ""
     reason: Reason = Reason.THRESHOLD
-    strategy: str = "SUMMARIZE"
     summary: str = ""
     first_kept_index: int = 0
     pinned_index: int | None = None
@@ -302,7 +301,7 @@ class Compaction:
     clip_max_tokens: int = 0
     unclipped_tools: tuple[str, ...] = ()
     stripped_before_index: int = 0
-    repair: str = "REJECT"
+    repairs: bool = False
     history_path: str = ""
     prefix_digest: bytes = b""
     original_input_tokens: int = 0

@@ -156,10 +156,10 @@ def _policy(settings: list[str]) -> Policy:
 
 def _cheaply_counted(policy: Policy) -> Policy:
     """The policy for a count of which only window and trigger are wanted: no provider is asked."""
-    copy = policy_of({"token_counter": "HEURISTIC"})
-    copy.MergeFrom(policy)
-    copy.token_counter = policy_of({"token_counter": "HEURISTIC"}).token_counter
-    return copy
+    cheap = Policy()
+    cheap.CopyFrom(policy)
+    cheap.MergeFrom(policy_of({"token_counter": "HEURISTIC"}))
+    return cheap
 
 
 def _session(arguments: Arguments, policy: Policy) -> str:

@@ -68,7 +68,7 @@ def shape_of(question: Question) -> Shape | None:
         clip_max_tokens=record.clip_max_tokens,
         unclipped_tools=record.unclipped_tools,
         stripped_before=record.stripped_before_index,
-        repairs=repairs or record.repair == Repair.SYNTHESIZE,
+        repairs=repairs or record.repairs,
     )
 
 
@@ -92,7 +92,7 @@ def record_of(
         clip_max_tokens=shape.clip_max_tokens if shape.clipped_before else 0,
         unclipped_tools=shape.unclipped_tools if shape.clipped_before else (),
         stripped_before_index=shape.stripped_before,
-        repair=Repair.SYNTHESIZE if shape.repairs else Repair.REJECT,
+        repairs=shape.repairs,
         history_path=history_path or (old.history_path if old else ""),
         prefix_digest=prefix_digest(question.request, shape.first_kept),
         original_input_tokens=before,

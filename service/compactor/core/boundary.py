@@ -80,6 +80,6 @@ def snap(keeps: Sequence[int], wanted: int) -> int | None:
     return keeps[0] if keeps else None
 
 
-def after(allowed: Sequence[int], position: int) -> list[int]:
+def after(allowed: list[int], position: int) -> list[int]:
     """The allowed positions from a position on."""
-    return list(allowed[bisect_left(allowed, position) :])
+    return allowed[bisect_left(allowed, position) :]

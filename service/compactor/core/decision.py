@@ -31,7 +31,7 @@ class Shape:
 class Fits:
     """Nothing has to be evicted: the view can be sent.
 
-    `record` is the one now in force, None where the raw request is sent as it is.
+    `record` is the one now in force, None where the raw request is sent as it is. `before` and `after` are real tokens.
     """
 
     view: View
@@ -39,6 +39,7 @@ class Fits:
     outcome: Outcome
     reason: Reason
     before: int
+    after: int
     notices: tuple[Notice, ...] = ()
     clipped_values: int = 0
 

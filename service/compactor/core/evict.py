@@ -7,7 +7,6 @@ into the leading message. Values of the kept part are clipped only if all that w
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -15,8 +14,8 @@ from typing import NamedTuple
 from compactor.core import boundary, briefing
 from compactor.core.decision import Plan, Shape
 from compactor.core.inspect import checked
-from compactor.core.lighten import behind_summary, clipped_kept
-from compactor.core.state import State, with_stripping
+from compactor.core.lighten import behind_summary, clipped_kept, stripped
+from compactor.core.state import State
 from compactor.model import Kind, Notice, NoticeCode, Outcome
 
 COMFORT = 0.7
@@ -44,8 +43,8 @@ def summarized(state: State) -> Plan | None:
     if snapped is None:
         return None
     leads = _leads(state)
-    cuts = keeps[bisect_left(keeps, snapped) :]
-    cuts = [cut for cut in cuts if leads.frees(cut) > LEAST_WORDS or (state.has_too_many and cut - state.first > 1)]
+    behind = boundary.after(keeps, snapped)
+    cuts = [cut for cut in behind if leads.frees(cut) > LEAST_WORDS or (state.has_too_many and cut - state.first > 1)]
     if not cuts:
         return None
     has_say = state.question.settings.keep_messages is not None
@@ -64,7 +63,7 @@ def truncated(state: State) -> Plan | None:
     positions: Sequence[int] = cuts.keeps
     if cuts.request is not None:
         turns = [position for position in cuts.turns if position <= cuts.request]
-        positions = turns + cuts.keeps[bisect_left(cuts.keeps, cuts.request) :]
+        positions = turns + boundary.after(cuts.keeps, cuts.request)
     leads = _leads(state)
     positions = [at for at in positions if leads.frees(at) > LEAST_WORDS]
     if not positions:
@@ -201,14 +200,14 @@ def _planned(state: State, at: int, leads: _Leads, note: str, outcome: Outcome) 
         shape = replace(shape, clipped_before=0, clip_max_tokens=0, unclipped_tools=())
     if shape.stripped_before <= first_kept:
         shape = replace(shape, stripped_before=0)
-    shape, notices = with_stripping(question, shape)
+    shape, notices = stripped(question, shape)
     least = LEAST_SUMMARY if outcome is Outcome.SUMMARIZED else 0
     room = question.room(state.target) - lead
-    kept, clipped_before, is_repaired = behind_summary(question, shape)
-    clipped_values = clipped_before
+    kept, clipped_earlier, is_repaired = behind_summary(question, shape)
+    clipped_values = clipped_earlier
     if kept.tokens + least > room:
         shape, (kept, clipped_values, _) = clipped_kept(question, shape, room - least)
-    if clipped_values > clipped_before:
+    if clipped_values > clipped_earlier:
         notices = (*notices, Notice(NoticeCode.KEPT_PART_CLIPPED, "values of the kept part were clipped to fit"))
     checks = checked(question, kept, is_repaired=is_repaired)
     size = question.scale.up(question.fixed_tokens + kept.tokens + lead)
@@ -233,7 +232,7 @@ def _planned(state: State, at: int, leads: _Leads, note: str, outcome: Outcome) 
         summary_tokens=words,
         after=size + question.scale.up(words),
         notices=(*state.notices, *notices, *checks),
-        clipped_values=clipped_values - clipped_before,
+        clipped_values=clipped_values - clipped_earlier,
     )
 
 

@@ -1,4 +1,6 @@
-"""Making a request lighter without evicting anything: old values are clipped first, kept ones as the last resort."""
+"""Making a request lighter without evicting anything: old values are clipped first, kept ones as the last resort; what
+reasoning an edit invalidates is left out.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +10,9 @@ from compactor.core.arrange import Arrangement, arranged, record_of
 from compactor.core.decision import Fits, Shape
 from compactor.core.inspect import checked
 from compactor.core.question import Question
-from compactor.core.state import State, with_stripping
+from compactor.core.state import State
 from compactor.model import Notice, NoticeCode, Outcome, Reason
+from compactor.policy import Reasoning
 
 SMALLER_LIMITS = (8_000, 4_000, 2_000, 1_000, 500, 250, 120, 60, 40)
 """Clip limits of the last resort, in tokens of four bytes, largest first."""
@@ -74,9 +77,28 @@ def behind_summary(question: Question, shape: Shape) -> Arrangement:
     return arranged(question, replace(shape, summary="-"))
 
 
+def stripped(question: Question, shape: Shape) -> tuple[Shape, tuple[Notice, ...]]:
+    """The shape with the reasoning written so far left out, where the model binds it to what comes before (R20).
+
+    With manual thinking on, an open turn has to start with its reasoning, so that of the newest turn stays.
+    """
+    if question.settings.reasoning is not Reasoning.STRIP:
+        return shape, ()
+    messages = question.request.messages
+    before = len(messages)
+    if question.request.thinking_enabled:
+        before = next((index for index in range(before - 1, -1, -1) if messages[index].is_request), 0)
+    if not any(message.has_thinking for message in messages[shape.first_kept : before]):
+        return shape, ()
+    notice = Notice(
+        NoticeCode.REASONING_STRIPPED, "reasoning written before the edit was left out, as the model demands"
+    )
+    return replace(shape, stripped_before=before), (notice,)
+
+
 def _clipped(state: State, shape: Shape, notices: tuple[Notice, ...]) -> Fits:
     question, settings = state.question, state.question.settings
-    shape, stripping = with_stripping(question, shape)
+    shape, stripping = stripped(question, shape)
     view, clipped_values, is_repaired = arranged(question, shape)
     after = question.total(view)
     found = [*state.notices, *notices, *stripping, *checked(question, view, is_repaired=is_repaired)]
@@ -84,4 +106,4 @@ def _clipped(state: State, shape: Shape, notices: tuple[Notice, ...]) -> Fits:
         found.append(Notice(NoticeCode.FIXED_COST_EXCEEDS_BUDGET, "what has to be kept exceeds the trigger"))
     record = record_of(question, shape, before=state.before, after=after, reason=state.reason)
     clipped_now = clipped_values - state.clipped_values
-    return Fits(view, record, Outcome.CLIPPED, state.reason, state.before, tuple(found), clipped_now)
+    return Fits(view, record, Outcome.CLIPPED, state.reason, state.before, after, tuple(found), clipped_now)

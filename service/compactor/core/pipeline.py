@@ -135,4 +135,4 @@ def _left(state: Standing, code: NoticeCode | None = None, why: str = "") -> Fit
         notices.append(Notice(code, why))
     notices += checked(question, view, is_repaired=state.is_repaired)
     outcome = Outcome.UNCHANGED if question.record is None else Outcome.REUSED
-    return Fits(view, question.record, outcome, Reason.UNSPECIFIED, state.before, tuple(notices))
+    return Fits(view, question.record, outcome, Reason.UNSPECIFIED, state.before, state.before, tuple(notices))

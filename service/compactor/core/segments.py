@@ -86,9 +86,14 @@ def path_of(session_id: str) -> str:
 
 def file_name(session_id: str) -> str:
     """The name of the file in its folder. Raises HistoryError for an id that is not one harmless path component."""
-    if not _SESSION_ID.fullmatch(session_id):
+    if not is_session_id(session_id):
         raise HistoryError("the session id names no file of the history folder")
     return f"{session_id}.md"
+
+
+def is_session_id(text: str) -> bool:
+    """Whether a text can name a session, and so a file."""
+    return _SESSION_ID.fullmatch(text) is not None
 
 
 _SESSION_ID = re.compile(r"[A-Za-z0-9_:-][A-Za-z0-9._:-]{0,127}")

@@ -14,7 +14,7 @@ from compactor.core.question import Question
 from compactor.core.view import OURS, View
 from compactor.errors import WindowTooSmall
 from compactor.model import Message, Notice, NoticeCode, Reason
-from compactor.policy import KeepUnit, Reasoning, Repair
+from compactor.policy import KeepUnit, Repair
 
 OVERFLOW_AIM = 0.75
 TRUNCATE_AIM = 0.5
@@ -144,25 +144,6 @@ def surveyed(at: Standing) -> State:
     return State(
         question, at.shape, at.view, at.clipped_values, at.is_repaired, at.before, at.notices, first, cuts, suffix
     )
-
-
-def with_stripping(question: Question, shape: Shape) -> tuple[Shape, tuple[Notice, ...]]:
-    """The shape with the reasoning written so far left out, where the model binds it to what comes before (R20).
-
-    With manual thinking on, an open turn has to start with its reasoning, so that of the newest turn stays.
-    """
-    if question.settings.reasoning is not Reasoning.STRIP:
-        return shape, ()
-    messages = question.request.messages
-    before = len(messages)
-    if question.request.thinking_enabled:
-        before = next((index for index in range(before - 1, -1, -1) if messages[index].is_request), 0)
-    if not any(message.has_thinking for message in messages[shape.first_kept : before]):
-        return shape, ()
-    notice = Notice(
-        NoticeCode.REASONING_STRIPPED, "reasoning written before the edit was left out, as the model demands"
-    )
-    return replace(shape, stripped_before=before), (notice,)
 
 
 def _suffix_tokens(messages: Sequence[Message]) -> list[int]:

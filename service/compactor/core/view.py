@@ -114,15 +114,12 @@ def repaired(view: View, request: Request, dialect: Dialect, read: Read) -> View
 def pieces(view: View) -> tuple[Piece, ...]:
     """The view as runs of raw messages and new ones."""
     found: list[Piece] = []
-    start = stop = 0
     for position in _breaks(view):
-        literal = view.literals.get(position)
-        start, stop = view.origins[position], view.origins[position]
-        if literal is not None:
-            found.append(Literal(literal, start if start >= 0 else None))
-            continue
-        stop = _run_end(view, position)
-        found.append(Raw(start, stop))
+        origin, literal = view.origins[position], view.literals.get(position)
+        if literal is None:
+            found.append(Raw(origin, _run_end(view, position)))
+        else:
+            found.append(Literal(literal, None if origin == OURS else origin))
     return tuple(found)
 
 

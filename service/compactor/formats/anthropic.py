@@ -10,6 +10,7 @@ from typing import Any
 
 from compactor.errors import MalformedPayload
 from compactor.formats import anthropic_repair, json_text
+from compactor.formats.anthropic_repair import THINKING
 from compactor.formats.clipping import clip_strings, clip_text
 from compactor.formats.prefixes import Prefixes
 from compactor.formats.reading import (
@@ -28,7 +29,6 @@ from compactor.formats.reading import (
 from compactor.model import Content, Element, Format, Kind, Media, Part, Request, Role, Shorten, Span
 
 STRIPPED = b'[{"type":"text","text":"(reasoning left out)"}]'
-THINKING = frozenset({"thinking", "redacted_thinking"})
 _ROLES = {"user": Role.USER, "assistant": Role.ASSISTANT, "system": Role.SYSTEM}
 _MEDIA = frozenset({"image", "document"})
 _OUR_HEAD, _OUR_TAIL = b'{"role":"user","content":[{"type":"text","text":"', b'"}]}'

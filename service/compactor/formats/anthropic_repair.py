@@ -17,7 +17,9 @@ from compactor.model import Span
 
 PLACEHOLDER = "(no result: the call was interrupted)"
 NO_TEXT = "(no text)"
-_UNMARKABLE = frozenset({"thinking", "redacted_thinking"})
+ORPHANED = "(an earlier tool result, its call is gone)"
+THINKING = frozenset({"thinking", "redacted_thinking"})
+"""The types of reasoning blocks; none of them may carry a breakpoint."""
 
 
 class _Block(NamedTuple):
@@ -114,7 +116,7 @@ def _cleaned(message: _Message, raw: bytes) -> bytes | None:
 def _cleaned_block(block: _Block) -> list[bytes]:
     if block.kind == "text" and not str(block.value.get("text") or "").strip():
         return []
-    if block.kind in _UNMARKABLE:
+    if block.kind in THINKING:
         mark = json_text.last_member(block.raw, b"cache_control")
         if mark is not None:
             return [json_text.spliced(block.raw, json_text.without(block.raw, mark))]
@@ -130,7 +132,7 @@ def _placeholder(call: str) -> bytes:
 def _as_text(block: _Block) -> bytes:
     content = block.value.get("content")
     text = content if isinstance(content, str) else visible_text({"content": content})
-    return _text(f"(an earlier tool result, its call is gone)\n{text}")
+    return _text(f"{ORPHANED}\n{text}")
 
 
 def _text(text: str) -> bytes:

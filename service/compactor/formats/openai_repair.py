@@ -11,10 +11,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from compactor.formats import json_text
-from compactor.formats.anthropic_repair import NO_TEXT, PLACEHOLDER
+from compactor.formats.anthropic_repair import NO_TEXT, ORPHANED, PLACEHOLDER
 from compactor.formats.reading import compact, decoded, visible_text
-
-_TOOL_ROLES = ("tool",)
 
 
 def repair(messages: Sequence[bytes]) -> list[tuple[int, bytes | None]]:
@@ -25,12 +23,12 @@ def repair(messages: Sequence[bytes]) -> list[tuple[int, bytes | None]]:
     while at < len(values):
         value = values[at]
         calls = _call_ids(value)
-        result.append((at, _as_user(value) if value["role"] in _TOOL_ROLES else _cleaned(messages[at], value)))
+        result.append((at, _as_user(value) if value["role"] == "tool" else _cleaned(messages[at], value)))
         at += 1
         if not calls or at == len(values):
             continue
         stop = at
-        while stop < len(values) and values[stop]["role"] in _TOOL_ROLES:
+        while stop < len(values) and values[stop]["role"] == "tool":
             stop += 1
         result += _answered(calls, range(at, stop), values)
         at = stop
@@ -63,7 +61,7 @@ def _placeholder(call: str) -> bytes:
 def _as_user(value: dict[str, Any]) -> bytes:
     content = value.get("content")
     text = content if isinstance(content, str) else visible_text({"content": content})
-    return compact({"role": "user", "content": f"(an earlier tool result, its call is gone)\n{text}"}).encode()
+    return compact({"role": "user", "content": f"{ORPHANED}\n{text}"}).encode()
 
 
 def _with_content(value: dict[str, Any]) -> bytes | None:

@@ -19,7 +19,6 @@ from compactor.formats import json_text
 from compactor.formats.prefixes import Prefixes
 from compactor.model import Content, Element, Message, Span
 
-MAX_DEPTH_NOTE = "it is nested too deeply"
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -133,7 +132,9 @@ def _scan(body: bytes, format_name: str) -> tuple[list[int], list[int]]:
     try:
         raws = _BODY.decode(body).messages
     except RecursionError:
-        raise MalformedPayload(f"native.body is no {format_name} request: {MAX_DEPTH_NOTE}", detail="depth") from None
+        raise MalformedPayload(
+            f"native.body is no {format_name} request: it is nested too deeply", detail="depth"
+        ) from None
     except msgspec.MsgspecError as error:
         raise _malformed(body, format_name, error) from None
     if not raws:

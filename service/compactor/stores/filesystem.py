@@ -1,7 +1,7 @@
 """Histories as files: one append-only Markdown file a session, safe against crashes and against other writers.
 
 Theory. Whoever appends holds an exclusive lock on the file, so that what it reads there is what it adds to, whether the
-other writer is a thread, a process or a worker that shares the folder. Under the lock it asks `core.transcript` what is
+other writer is a thread, a process or a worker that shares the folder. Under the lock it asks `core.segments` what is
 new, appends that with one write and waits until it is on the disk. A write that fails is taken back; one whose process
 was killed leaves a segment without its end, which the next writer takes back. Waiting for the lock occupies no thread,
 and a caller that stops waiting leaves nothing half done: the same segment appended again adds nothing.

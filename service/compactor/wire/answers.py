@@ -8,7 +8,6 @@ from typing import Any, assert_never
 from compactor.core.edits import applied, parts
 from compactor.exchange import CompactAnswer, CompactCall, CountAnswer, HistoryResult, SummarizeAnswer
 from compactor.model import ArrayName, Compaction, Edit, Literal, Notice, Piece, Raw, Retained
-from compactor.policy import Repair
 from compactor.wire import conversation
 from compactor.wire.framing import framed
 from hango.compaction.v1 import compaction_pb2 as record_pb
@@ -124,7 +123,7 @@ def _record(record: Compaction) -> record_pb.Compaction:
         clip_max_tokens=record.clip_max_tokens,
         unclipped_tools=record.unclipped_tools,
         stripped_before_index=record.stripped_before_index,
-        repair=policy_pb2.REPAIR_SYNTHESIZE if record.repair == Repair.SYNTHESIZE else policy_pb2.REPAIR_REJECT,
+        repair=policy_pb2.REPAIR_SYNTHESIZE if record.repairs else policy_pb2.REPAIR_REJECT,
         history_path=record.history_path,
         prefix_digest=record.prefix_digest,
         original_input_tokens=record.original_input_tokens,

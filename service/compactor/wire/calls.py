@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import fields
 from typing import Any, NamedTuple
 
 from google.protobuf.message import Message
@@ -51,7 +52,6 @@ _UNSUPPORTED_POLICY = (
 _UNSUPPORTED_VALUES = {
     "strategy": (policy_pb2.STRATEGY_RECENT, policy_pb2.STRATEGY_IMPORTANT),
     "summarizer": (policy_pb2.SUMMARIZER_MODEL,),
-    "redact": (True,),
 }
 _ENUMS = {
     "keep_unit": (policy_pb2.KeepUnit, KeepUnit),
@@ -62,23 +62,7 @@ _ENUMS = {
     "repair": (policy_pb2.Repair, Repair),
     "history_mode": (policy_pb2.HistoryMode, HistoryMode),
 }
-_NUMBERS = (
-    "max_input_tokens",
-    "reserve_output_tokens",
-    "trigger_fraction",
-    "trigger_input_tokens",
-    "trigger_message_count",
-    "keep_fraction",
-    "keep_message_count",
-    "max_argument_tokens",
-    "keep_recent_count",
-    "min_gain_fraction",
-    "summary_max_tokens",
-    "retained_max_tokens",
-    "characters_per_token",
-    "prompt_caching",
-    "cache_ttl",
-)
+_SCALARS = tuple(field.name for field in fields(Policy) if field.name not in (*_ENUMS, "unclipped_tools"))
 
 
 class Source(NamedTuple):
@@ -130,7 +114,7 @@ def source_of(message: Any, policy: Policy, compactor: Compactor) -> Source:
 def policy_of(message: policy_pb2.Policy) -> Policy:
     """The policy. Raises PolicyOutOfRange, or FieldNotSupported for what this version does not do yet."""
     refuse_set(message, *_UNSUPPORTED_POLICY, prefix="policy.")
-    values: dict[str, Any] = {name: getattr(message, name) for name in _NUMBERS if message.HasField(name)}
+    values: dict[str, Any] = {name: getattr(message, name) for name in _SCALARS if message.HasField(name)}
     for name, (enum, kind) in _ENUMS.items():
         number = getattr(message, name)
         if number in _UNSUPPORTED_VALUES.get(name, ()):
@@ -164,7 +148,7 @@ def record_of(message: compaction_pb2.Compaction) -> Compaction:
         clip_max_tokens=message.clip_max_tokens,
         unclipped_tools=tuple(message.unclipped_tools),
         stripped_before_index=message.stripped_before_index,
-        repair=Repair.SYNTHESIZE if message.repair == policy_pb2.REPAIR_SYNTHESIZE else Repair.REJECT,
+        repairs=message.repair == policy_pb2.REPAIR_SYNTHESIZE,
         history_path=message.history_path,
         prefix_digest=message.prefix_digest,
         original_input_tokens=message.original_input_tokens,
@@ -181,8 +165,7 @@ def _reason(number: int, field: str) -> Reason:
 
 def _short(enum: Any, number: int) -> str:
     """An enum value's name without the enum's own."""
-    prefix = "".join(f"_{letter}" if letter.isupper() else letter.upper() for letter in enum.DESCRIPTOR.name)
-    return str(enum.Name(number)).removeprefix(prefix.lstrip("_") + "_")
+    return str(enum.Name(number)).removeprefix(enum.Name(0).removesuffix("UNSPECIFIED"))
 
 
 def refuse_set(message: Message, *names: str, prefix: str = "") -> None:

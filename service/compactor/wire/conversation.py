@@ -8,7 +8,7 @@ copied, and a few new ones, read from their JSON. So a message that was not edit
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -42,25 +42,11 @@ def applied(conversation: pb.Conversation, edits: Sequence[Edit]) -> pb.Conversa
     result = pb.Conversation()
     result.CopyFrom(conversation)
     for edit in edits:
-        match edit.array:
-            case ArrayName.SYSTEM:
-                del result.system[:]
-                for piece in edit.pieces:
-                    result.system.extend(
-                        conversation.system[piece.start : piece.stop]
-                        if isinstance(piece, Raw)
-                        else [system_block(piece, conversation)]
-                    )
-            case ArrayName.MESSAGES:
-                del result.messages[:]
-                for piece in edit.pieces:
-                    result.messages.extend(
-                        conversation.messages[piece.start : piece.stop]
-                        if isinstance(piece, Raw)
-                        else [message(piece, conversation)]
-                    )
-            case ArrayName.TOOLS:
-                raise ValueError("tool definitions are never edited")
+        made = _MAKERS[edit.array]
+        raws, target = getattr(conversation, edit.array.lower()), getattr(result, edit.array.lower())
+        del target[:]
+        for piece in edit.pieces:
+            target.extend(raws[slice(*piece)] if isinstance(piece, Raw) else [made(piece, conversation)])
     return result
 
 
@@ -84,6 +70,12 @@ def system_block(literal: Literal, source: pb.Conversation) -> pb.ContentBlock:
         block.CopyFrom(source.system[literal.origin])
     block.cache_control.ttl = mark.get("ttl", "") if isinstance(mark, dict) else ""
     return block
+
+
+_MAKERS: Mapping[ArrayName, Callable[[Literal, pb.Conversation], Any]] = {
+    ArrayName.SYSTEM: system_block,
+    ArrayName.MESSAGES: message,  # tool definitions are never edited
+}
 
 
 def _known(blocks: Iterable[pb.ContentBlock]) -> dict[bytes, pb.ContentBlock]:

@@ -12,7 +12,8 @@ The messages of the contract are in `hango.compaction.v1`; those that a caller m
 
 from __future__ import annotations
 
-from hango.compaction.client import DEFAULT_TIMEOUT_SECONDS, AsyncClient, Client, CompactResult
+from hango.compaction.calls import CompactResult
+from hango.compaction.client import DEFAULT_TIMEOUT_SECONDS, AsyncClient, Client
 from hango.compaction.edits import apply_edits
 from hango.compaction.errors import (
     CompactionError,
