@@ -149,6 +149,7 @@ class Request:
     is the span of the whole messages array with its brackets; `system_span` and `tools_span` are those of the fields'
     values, None where there is no such field.
     `system_is_text` says that the system field is a plain string, which `system` then shows as one block.
+    `model` is the name as far as it is looked at; the body has it whole.
     `leading` counts the system messages at the head of an OpenAI body: they are the prompt, never evicted.
     """
 

@@ -119,7 +119,7 @@ _GEMINI_SCALE, _OTHER_SCALE = 110, 130
 @lru_cache(maxsize=1_024)
 def family_of(model: str, format: Format) -> Family:
     """The family of a model by its id, in any reseller's spelling; of an unknown one, that of the format's provider."""
-    name = model[:256].lower()
+    name = model.lower()
     if "claude" in name:
         return _claude_family(name[name.index("claude") :])
     for pattern, vocabulary, media in _OPENAI_MODELS:

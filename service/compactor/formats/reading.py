@@ -19,6 +19,9 @@ from compactor.formats import json_text
 from compactor.formats.prefixes import Prefixes
 from compactor.model import Content, Element, Message, Span
 
+LONGEST_MODEL = 256
+"""Characters of a model's name that are looked at, and remembered: a caller may write anything there."""
+
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -102,7 +105,7 @@ def scan(body: bytes, format_name: str, prefixes: Prefixes) -> Scan:
     frame = b"".join((view[:start], b"0", view[stop:]))
     if not body.isascii():
         _check_utf8(frame, format_name)
-    model = text_of(decoded(bytes(_FRAME.decode(frame).model), "model"), "model")
+    model = text_of(decoded(bytes(_FRAME.decode(frame).model), "model"), "model")[:LONGEST_MODEL]
     raws = [view[at:end] for at, end in zip(starts, stops, strict=True)]
     return Scan(raws, starts, stops, Span(start, stop), frame, model)
 

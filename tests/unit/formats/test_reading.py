@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from compactor.errors import CompactionError, EmptyConversation, MalformedPayload
-from compactor.formats.reading import compact, decoded, text_of, visible_text
+from compactor.formats.reading import LONGEST_MODEL, compact, decoded, text_of, visible_text
 from compactor.model import Format, Request
 from hango.compaction.v1 import policy_pb2
 from tests.builders.conversations import Sample
@@ -255,6 +255,13 @@ def test_unknown_members_everywhere_stay(format: Format) -> None:
 def test_missing_model_is_an_unknown_one(format: Format, model: str) -> None:
     body = PLAIN.replace('"model":"m",', model)
     assert index(body, format).model == ""
+    assert returned(body, format) == body.encode()
+
+
+@FORMATS
+def test_of_an_endless_model_name_only_the_beginning_is_looked_at(format: Format) -> None:
+    body = json.dumps({"model": "claude-haiku-4-5" + "x" * 100_000, "messages": [{"role": "user", "content": "hi"}]})
+    assert index(body, format).model == "claude-haiku-4-5" + "x" * (LONGEST_MODEL - 16)
     assert returned(body, format) == body.encode()
 
 
