@@ -142,13 +142,13 @@ class Compactor:
         self, call: CompactCall, question: Question, count: Count, plan: Plan, notices: Sequence[Notice]
     ) -> CompactAnswer | None:
         """What a plan comes to; None where the result would break a rule of its provider."""
-        history = await keep(self._history, call, plan)
+        history = await keep(self._history, call, plan) if plan.is_eviction else None
         summary, retained, made = self._summary(plan)
-        result = pipeline.finish(plan, summary, history.path)
+        result = pipeline.finish(plan, summary, history.path if history else plan.known_history_path)
         if result.broken:
             log.error("a result broke rules of its provider and was not used: %s", ",".join(result.broken))
             return None
-        failed = (_NOT_STORED,) if history.status is HistoryStatus.FAILED else ()
+        failed = (_NOT_STORED,) if history and history.status is HistoryStatus.FAILED else ()
         answer = CompactAnswer(
             edits=(),
             record=result.record,

@@ -32,6 +32,7 @@ def large(random: Random) -> Sample:
 def relative(body: bytes, random: Random) -> bytes:
     """A body that begins as another one does."""
     at = random.choice((random.randrange(len(body)), len(body) - random.randint(1, min(300, len(body)))))
+    opened = body[: body.rfind(b"}")]
     match random.randint(0, 7):
         case 0:
             return body[:at]
@@ -40,15 +41,15 @@ def relative(body: bytes, random: Random) -> bytes:
         case 2:
             return body[:at] + body[at + random.randint(1, 40) :]
         case 3:
-            return body[: body.rindex(b"}")] + b',"messages":[{"role":"user","content":"x"}]}'
+            return opened + b',"messages":[{"role":"user","content":"x"}]}'
         case 4:
-            return body[: body.rindex(b"}")] + b',"model":"again"}'
+            return opened + b',"model":"again"}'
         case 5:
             return body.replace(b'"content"', b'"content" ', 1)
         case 6:
             return b" " + body
         case _:
-            end = body.rindex(b"]") if body.rindex(b"]") > len(body) - 4_000 else len(body) - 1
+            end = body.rfind(b"]", len(body) - 4_000) if b"]" in body[-4_000:] else len(body) - 1
             return body[:end] + b' , {"role":"user","content":"more"}' + body[end:]
 
 

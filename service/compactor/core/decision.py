@@ -69,5 +69,15 @@ class Plan:
     notices: tuple[Notice, ...] = ()
     clipped_values: int = 0
 
+    @property
+    def is_eviction(self) -> bool:
+        """Whether any message is left out now; else the summary of those that were is written anew."""
+        return self.shape.first_kept > self.evicted_from
+
+    @property
+    def known_history_path(self) -> str:
+        """Where the messages that were left out earlier are kept; empty where that is not known."""
+        return self.question.record.history_path if self.question.record else ""
+
 
 Decision = Fits | Plan

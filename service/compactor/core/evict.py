@@ -2,7 +2,8 @@
 
 Behind a summary the boundary snaps to a safe cut, and moves on from cut to cut while the kept part is too large.
 Truncation drops whole turns from the front; inside the open turn it drops whole batches, and the user's request goes
-into the leading message. Values of the kept part are clipped only if all that was not enough.
+into the leading message; with nothing left to drop, the summary in force is shortened. Values of the kept part are
+clipped only if all that was not enough.
 """
 
 from __future__ import annotations
@@ -71,6 +72,20 @@ def truncated(state: State) -> Plan | None:
     fitting = (at for at in positions if _is_few(state, at) and state.suffix[at] + leads(at) <= room)
     at = next(fitting, positions[-1])
     return _planned(state, at, leads, "whole oldest turns were dropped until the rest fits", Outcome.TRUNCATED)
+
+
+def shortened(state: State) -> Plan | None:
+    """The plan to write the summary in force anew, shorter, where no message is left to evict (R22); None where there
+    is no summary, or too little of it to be worth the change. At most half of it goes as long as the budget has room.
+    """
+    leads = _leads(state)
+    if leads.words <= LEAST_WORDS + FRAME_SLACK:
+        return None
+    at = state.first + (state.shape.pinned is not None)
+    plan = _planned(state, at, leads, "no message can be evicted; the summary was shortened", Outcome.TRUNCATED)
+    words, scale = max(plan.summary_tokens, leads.words // 2), state.question.scale
+    after = plan.after + scale.up(words) - scale.up(plan.summary_tokens)
+    return replace(plan, summary_tokens=words, after=after) if after <= state.question.settings.budget else plan
 
 
 def floor(state: State) -> int:

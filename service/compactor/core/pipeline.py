@@ -118,8 +118,14 @@ def _instead(state: State, why: str) -> Decision:
 
 
 def _truncation(state: State) -> Decision:
-    """Whole oldest turns are dropped; where there are none, values are clipped."""
-    decision = evict.truncated(state) or lighten.clipped_all(state)
+    """Whole oldest turns are dropped; where there are none, the summary is shortened if it has to be, or values are
+    clipped.
+    """
+    has_to_fit = state.is_forced or state.before > state.question.settings.budget
+    decision: Decision | None = evict.truncated(state)
+    if decision is None and has_to_fit:
+        decision = evict.shortened(state)
+    decision = decision or lighten.clipped_all(state)
     if decision is not None:
         return decision
     is_over = state.before > min(state.question.settings.trigger, state.question.settings.budget)

@@ -369,15 +369,50 @@ def test_forced_compaction_never_sends_more_than_it_was_given(words: int, reason
     assert response.compacted_input_tokens <= response.original_input_tokens
 
 
-def test_truncation_after_an_overflow_says_so_where_only_the_summary_is_left() -> None:
+def changes(*newest: Body) -> Sample:
+    """Forty short turns whose summary is long, and what came last."""
     turns = [
         message
         for number in range(40)
         for message in (asked(f"Change src/module_{number}.py, not lib_{number}."), said(f"Changed it. {PARAGRAPH}"))
     ]
-    source = log(*turns, asked("And now?"), called("a"), answered("a"))
+    return log(*turns, *newest, called("a"), answered("a"))
+
+
+PICTURE = {
+    "role": "user",
+    "content": [{"type": "image", "source": {"type": "url", "url": "https://example.org/a.png"}}],
+}
+
+
+@pytest.mark.parametrize("newest", [asked("And now?"), PICTURE], ids=["text", "picture"])
+def test_each_step_of_the_ladder_sends_less_where_only_the_summary_is_left(newest: Body) -> None:
+    source = changes(newest)
     settings = policy(source, 0.9, keep_message_count=1)
     first = sent(source, settings, reason=OVERFLOW, turn_id="t")
     second = sent(source, settings, reason=TRUNCATE, turn_id="t", previous_compaction=first.compaction)
-    assert second.compacted_input_tokens == first.compacted_input_tokens
-    assert harness.has(second, "GAIN_TOO_SMALL")
+    assert second.compacted_input_tokens < first.compacted_input_tokens
+    assert second.compaction.first_kept_index == first.compaction.first_kept_index
+    assert second.compaction.kept_ranges == first.compaction.kept_ranges
+    assert second.evicted_message_count == 0
+    assert "module_39.py" in second.compaction.summary
+    again = sent(source, settings, turn_id="u", previous_compaction=second.compaction)
+    assert again.native.body == second.native.body
+
+
+def test_a_summary_is_not_shortened_as_long_as_the_request_fits_its_budget() -> None:
+    source = changes(asked("And now?"))
+    first = sent(source, policy(source, 0.9, keep_message_count=1), reason=OVERFLOW, turn_id="t")
+    settings = policy(source, 0.9, keep_message_count=1)
+    settings.trigger_input_tokens = first.compacted_input_tokens - 100
+    second = sent(source, settings, turn_id="u", previous_compaction=first.compaction)
+    assert second.native.body == first.native.body
+
+
+def test_a_summary_is_shortened_where_the_request_does_not_fit_its_budget() -> None:
+    source = changes(asked("And now?"))
+    first = sent(source, policy(source, 0.9, keep_message_count=1), reason=OVERFLOW, turn_id="t")
+    limit = first.compacted_input_tokens - 100
+    settings = policy_pb2.Policy(max_input_tokens=limit, reserve_output_tokens=0, keep_message_count=1)
+    second = sent(source, settings, turn_id="u", previous_compaction=first.compaction)
+    assert second.compacted_input_tokens <= limit
