@@ -1,26 +1,35 @@
 """The three use cases: the pure decision, the effects it asks for, and what is done when an effect fails.
 
-The only awaits of a Compact call are here: a provider's count where it can change the decision, and the append to the
-history. Neither can fail the call: a count falls back to the estimate, a history that cannot be written is handed back.
+The only awaits of a Compact call are here: a provider's count where it can change the decision, the append to the
+history, and the summary by a model. None can fail the call: a count falls back to the estimate, a history that cannot
+be written is handed back, and where no model wrote a usable summary, code does.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import lru_cache, partial
+from functools import lru_cache
 
-from compactor.core import breakpoints, extractive, pipeline
+from compactor.core import anchor, breakpoints, briefing, pipeline
 from compactor.core.decision import Fits, Plan
 from compactor.core.measure import Counting, request_base
 from compactor.core.question import Means, Question
-from compactor.core.retained import earlier_summary, last_words, retain
 from compactor.core.segments import is_session_id
+from compactor.core.state import Standing, standing
 from compactor.core.view import View, messages_edit
 from compactor.counts import Count, Counts
-from compactor.errors import InvalidSessionId
-from compactor.exchange import CompactAnswer, CompactCall, CountAnswer, Explained, SummarizeAnswer
+from compactor.errors import (
+    InvalidSessionId,
+    ProviderFailed,
+    ProviderRateLimited,
+    ProviderTimeout,
+    ProviderUnavailable,
+    SummaryRejected,
+)
+from compactor.exchange import CompactAnswer, CompactCall, CountAnswer, Explained, HistoryResult, SummarizeAnswer
 from compactor.formats.reading import ReaderOf
 from compactor.keeping import keep
 from compactor.model import (
@@ -29,17 +38,22 @@ from compactor.model import (
     HistoryStatus,
     Notice,
     NoticeCode,
+    ObservedUsage,
     Outcome,
     Reason,
     Request,
-    Retained,
+    SummarizerUsage,
 )
-from compactor.policy import HistoryMode, Policy, Settings, resolve
-from compactor.ports import HistoryStore
-from compactor.profiles import BUILT_IN, Profile, profile_of
+from compactor.policy import HistoryMode, Policy, Settings, Summarizer, resolve
+from compactor.ports import Failure, HistoryStore
+from compactor.profiles import Profile, profile_of
 from compactor.reader import Facts
+from compactor.summaries import NotWritten, Summaries
+from compactor.writing import Summary, by_code, by_model, of_messages, of_messages_by_code, wants_model
 
 log = logging.getLogger("compactor")
+
+ProfileOf = Callable[[str], Profile]
 
 
 class Compactor:
@@ -51,13 +65,17 @@ class Compactor:
         history: HistoryStore,
         facts: Facts,
         counts: Counts,
-        profiles: Mapping[str, Profile] = BUILT_IN,
+        summaries: Summaries,
+        profile_of: ProfileOf = profile_of,
+        summarizer: Summarizer = Summarizer.AUTO,
     ) -> None:
         self._history = history
         self._facts = facts
         self.prefixes = facts.prefixes
-        self._profile_of = lru_cache(maxsize=MOST_MODELS)(partial(profile_of, table=profiles))
+        self._profile_of = lru_cache(maxsize=MOST_MODELS)(profile_of)
         self._counts = counts
+        self._summaries = summaries
+        self._summarizer = summarizer
         self._unknown: set[str] = set()
 
     def readers(self, policy: Policy, format: Format) -> ReaderOf:
@@ -67,38 +85,62 @@ class Compactor:
     async def compact(self, call: CompactCall, seconds_left: float | None = None) -> CompactAnswer:
         """A request that fits, and the record that reproduces it."""
         settings = self._settings(call.policy, call.request)
+        if call.overflow is not None and call.reason in (Reason.OVERFLOW, Reason.TRUNCATE):
+            settings = settings.within(call.overflow.max_input_tokens)
         _check_session(call, settings)
-        question, count = await self._question(call, settings, seconds_left)
-        decision = pipeline.prepare(question)
+        started = time.monotonic()
+        at, count = await self._standing(call, settings, seconds_left)
+        decision = pipeline.prepare(at)
         match decision:
             case Fits():
-                answer = self._fitting(call, question, count, decision)
+                answer = self._fitting(call, at, count, decision)
             case Plan():
-                answer = await self._evicting(call, question, count, decision)
+                left = None if seconds_left is None else seconds_left - (time.monotonic() - started)
+                answer = await self._evicting(call, at, count, decision, left)
         if answer.outcome not in (Outcome.UNCHANGED, Outcome.REUSED):
             _log_compaction(call, answer)
         return answer
 
     async def summarize(
-        self, request: Request, dialect: Dialect, policy: Policy, previous_summary: str = ""
+        self,
+        request: Request,
+        dialect: Dialect,
+        policy: Policy,
+        previous_summary: str = "",
+        seconds_left: float | None = None,
     ) -> SummarizeAnswer:
-        """A summary of the given messages, by code alone. Never fails."""
+        """A summary of the given messages. Raises ProviderFailed or SummaryRejected where only a model will do."""
         settings = self._settings(policy, request)
-        counting = self._counts.local(policy, request.model, request.format).counting
-        indexes = range(request.leading, len(request.messages))
+        count = self._counts.local(policy, request.model, request.format).counting.text
         harvest = self._facts.harvester(request, dialect)
-        harvests = [harvest(index) for index in indexes]
-        retained = retain(harvests)
-        text, dropped = extractive.extract(
-            retained,
-            max_tokens=settings.summary_max_tokens + settings.retained_max_tokens,
-            count=counting.text,
-            last_words=last_words(harvests),
-            previous=previous_summary or earlier_summary(harvests),
-        )
-        return SummarizeAnswer(text, replace(retained, dropped=dropped), _summary_notices(dropped))
+        harvests = [harvest(index) for index in range(request.leading, len(request.messages))]
+        try:
+            summary = await of_messages(
+                request,
+                dialect,
+                harvests,
+                settings,
+                self._summaries,
+                count=count,
+                previous_summary=previous_summary,
+                seconds_left=seconds_left,
+            )
+        except NotWritten as error:
+            if settings.summarizer is Summarizer.MODEL:
+                raise _provider_error(error) from None
+            before = briefing.earlier(previous_summary) if previous_summary else briefing.Earlier()
+            summary = _instead(of_messages_by_code(harvests, settings, count=count, before=before), error)
+        text = summary.text if summary.kept is None else briefing.joined(summary.text, summary.kept)
+        by_model = summary.kept is not None
+        return SummarizeAnswer(text, by_model, summary.retained, summary.usage, summary.missing, summary.notices)
 
-    async def count_tokens(self, request: Request, policy: Policy, seconds_left: float | None = None) -> CountAnswer:
+    async def count_tokens(
+        self,
+        request: Request,
+        policy: Policy,
+        usage: ObservedUsage | None = None,
+        seconds_left: float | None = None,
+    ) -> CountAnswer:
         """The input tokens of the whole request and where they are spent."""
         settings = self._settings(policy, request)
         count = self._counts.local(policy, request.model, request.format)
@@ -108,9 +150,10 @@ class Compactor:
         media = sum(message.media_tokens for message in request.messages)
         messages = sum(message.tokens for message in request.messages) - prompt - media
         estimate = system + tools + messages + media
-        count = await self._counts.of_request(request, settings, count, estimate, seconds_left)
-        total = count.scale.up(estimate)
-        spent = [count.scale.up(part) for part in (tools, media, messages)]
+        known = anchor.of_raw_usage(request, system - prompt + tools, usage)
+        count = await self._counts.of_request(request, settings, count, estimate, known, seconds_left)
+        total = count.scale.whole(estimate)
+        spent = [part * total // max(1, estimate) for part in (tools, media, messages)]
         return CountAnswer(
             tokens=total,
             source=count.source,
@@ -123,28 +166,41 @@ class Compactor:
             notices=(*_model_notices(settings), *count.notices),
         )
 
-    async def _evicting(self, call: CompactCall, question: Question, count: Count, plan: Plan) -> CompactAnswer:
+    async def _evicting(
+        self, call: CompactCall, at: Standing, count: Count, plan: Plan, seconds_left: float | None
+    ) -> CompactAnswer:
         """The effects of a plan and its result. A result that breaks a rule is our fault and never sent: the request is
         truncated instead, and if even that breaks one, it goes out as the caller has it.
         """
-        answer = await self._evicted(call, question, count, plan, ())
+        answer = await self._evicted(call, at, count, plan, seconds_left)
         if answer is not None:
             return answer
-        decision = pipeline.truncate(question)
+        decision = pipeline.truncate(at)
         if isinstance(decision, Plan):
-            answer = await self._evicted(call, question, count, decision, (_INVALID,))
+            answer = await self._evicted(call, at, count, decision, seconds_left, (_INVALID,))
             if answer is not None:
                 return answer
-            decision = pipeline.untouched(question)
-        return self._fitting(call, question, count, decision, (_INVALID,))
+            decision = pipeline.untouched(at)
+        return self._fitting(call, at, count, decision, (_INVALID,))
 
     async def _evicted(
-        self, call: CompactCall, question: Question, count: Count, plan: Plan, notices: Sequence[Notice]
+        self,
+        call: CompactCall,
+        at: Standing,
+        count: Count,
+        plan: Plan,
+        seconds_left: float | None,
+        notices: Sequence[Notice] = (),
     ) -> CompactAnswer | None:
         """What a plan comes to; None where the result would break a rule of its provider."""
         history = await keep(self._history, call, plan) if plan.is_eviction else None
-        summary, retained, made = self._summary(plan)
-        result = pipeline.finish(plan, summary, history.path if history else plan.known_history_path)
+        try:
+            summary = await self._summary(call, plan, history, seconds_left)
+        except NotWritten as error:
+            return await self._windowed(call, at, count, error)
+        result = pipeline.finish(
+            plan, summary.text, history.path if history else plan.known_history_path, kept=summary.kept
+        )
         if result.broken:
             log.error("a result broke rules of its provider and was not used: %s", ",".join(result.broken))
             return None
@@ -162,13 +218,43 @@ class Compactor:
             evicted_count=plan.evicted_count,
             clipped_count=plan.clipped_values,
             history=history,
-            retained=retained,
-            notices=(*notices, *plan.notices, *made, *failed),
+            retained=summary.retained,
+            usage=summary.usage,
+            notices=(*notices, *plan.notices, *summary.notices, *failed),
         )
-        return self._marked(call, question, count, result.view, answer)
+        return self._marked(call, at.question, count, result.view, answer)
+
+    async def _windowed(self, call: CompactCall, at: Standing, count: Count, error: NotWritten) -> CompactAnswer | None:
+        """What is left where the caller wants a model's summary or none: the newest messages that fit."""
+        decision = pipeline.window(at)
+        if isinstance(decision, Fits):
+            answer: CompactAnswer | None = self._fitting(call, at, count, decision, (error.notice,))
+        else:
+            answer = await self._evicted(call, at, count, decision, None, (error.notice,))
+        return replace(answer, usage=_paid(error)) if answer else None
+
+    async def _summary(
+        self, call: CompactCall, plan: Plan, history: HistoryResult | None, seconds_left: float | None
+    ) -> Summary:
+        """The summary of a plan. Raises NotWritten where only a model would have done."""
+        if not wants_model(plan, self._summaries):
+            return by_code(plan)
+        is_stored = history is not None and history.status is HistoryStatus.STORED
+        try:
+            return await by_model(
+                plan,
+                self._summaries,
+                session_id=call.session_id if is_stored else "",
+                turn_id=call.turn_id,
+                seconds_left=seconds_left,
+            )
+        except NotWritten as error:
+            if plan.question.settings.summarizer is Summarizer.MODEL:
+                raise
+            return _instead(by_code(plan), error)
 
     def _fitting(
-        self, call: CompactCall, question: Question, count: Count, fits: Fits, notices: Sequence[Notice] = ()
+        self, call: CompactCall, at: Standing, count: Count, fits: Fits, notices: Sequence[Notice] = ()
     ) -> CompactAnswer:
         """What a request that fits comes to."""
         kept = fits.record.first_kept_index if fits.record else 0
@@ -185,7 +271,7 @@ class Compactor:
             clipped_count=fits.clipped_values,
             notices=(*notices, *fits.notices),
         )
-        return self._marked(call, question, count, fits.view, answer)
+        return self._marked(call, at.question, count, fits.view, answer)
 
     def _marked(
         self, call: CompactCall, question: Question, count: Count, view: View, answer: CompactAnswer
@@ -209,28 +295,10 @@ class Compactor:
             notices=tuple(dict.fromkeys(notices)),
         )
 
-    def _summary(self, plan: Plan) -> tuple[str, Retained, tuple[Notice, ...]]:
-        """The summary that needs no model, over everything that is evicted, from the raw log."""
-        request, means = plan.question.request, plan.question.means
-        evicted = range(request.leading, plan.shape.first_kept)
-        harvests = [means.harvest(index) for index in evicted]
-        retained = retain(harvests)
-        requests = tuple(text for text in retained.requests if text not in plan.request_text)
-        text, dropped = extractive.extract(
-            replace(retained, requests=requests),  # the open request stands in the message by itself
-            max_tokens=plan.summary_tokens,
-            count=means.count,
-            last_words=last_words(harvests),
-            previous=earlier_summary(harvests),
-        )
-        notices = _summary_notices(dropped)
-        if plan.outcome is Outcome.TRUNCATED:
-            notices = tuple(notice for notice in notices if notice.code is not NoticeCode.SUMMARY_EXTRACTIVE)
-        return text, replace(retained, dropped=dropped), notices
-
-    async def _question(
+    async def _standing(
         self, call: CompactCall, settings: Settings, seconds_left: float | None
-    ) -> tuple[Question, Count]:
+    ) -> tuple[Standing, Count]:
+        """Where the call stands under its record, in the best numbers that are to be had."""
         count = self._counts.local(call.policy, call.request.model, call.request.format)
         counting = count.counting
         reader = self._facts.reader(counting, call.request.format)
@@ -253,10 +321,13 @@ class Compactor:
             turn_id=call.turn_id,
             stable_system_count=call.stable_system_count,
         )
-        count = await self._counts.of_view(question, count, seconds_left)
-        return replace(question, scale=count.scale), count
+        at = standing(question)
+        count = await self._counts.of_view(at, count, call.usage, call.overflow, seconds_left)
+        return at.scaled(count.scale), count
 
     def _settings(self, policy: Policy, request: Request) -> Settings:
+        if policy.summarizer is None:
+            policy = replace(policy, summarizer=self._summarizer)
         settings = resolve(policy, self._profile_of(request.model), request.max_output_tokens)
         if not settings.knows_model and request.model not in self._unknown and len(self._unknown) < MOST_MODELS:
             self._unknown.add(request.model)
@@ -286,12 +357,27 @@ def _model_notices(settings: Settings) -> tuple[Notice, ...]:
     return (Notice(NoticeCode.UNKNOWN_MODEL, detail),)
 
 
-def _summary_notices(dropped: Sequence[str]) -> tuple[Notice, ...]:
-    notices = [Notice(NoticeCode.SUMMARY_EXTRACTIVE, "the summary was written by code, not by a model")]
-    if dropped:
-        detail = f"retained state over its budget was left out: {', '.join(dropped)}"
-        notices.append(Notice(NoticeCode.RETAINED_OVER_BUDGET, detail))
-    return tuple(notices)
+def _instead(summary: Summary, error: NotWritten) -> Summary:
+    """What code wrote because no model did."""
+    return replace(summary, notices=(error.notice, *summary.notices), usage=_paid(error))
+
+
+def _paid(error: NotWritten) -> SummarizerUsage | None:
+    """What was spent on a summary that nobody got; None where no model was asked."""
+    return error.usage if error.usage.call_count else None
+
+
+def _provider_error(error: NotWritten) -> ProviderFailed:
+    """Why there is no summary, as the error of a call that wants a model's."""
+    match error.failure:
+        case Failure.RATE_LIMITED:
+            return ProviderRateLimited(error.why, retry_seconds=error.retry_seconds)
+        case Failure.TIMEOUT:
+            return ProviderTimeout(error.why)
+        case Failure.UNAVAILABLE:
+            return ProviderUnavailable(error.why)
+        case _:
+            return SummaryRejected(error.why)
 
 
 def _check_session(call: CompactCall, settings: Settings) -> None:

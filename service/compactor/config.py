@@ -14,7 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from compactor.policy import Summarizer
 from compactor.profiles import BUILT_IN, Profile, merged, with_defaults
+from compactor.summaries import Limits
 
 MEBIBYTE = 1 << 20
 
@@ -43,6 +45,8 @@ class Config:
     facts_max_bytes: int
     drain_seconds: float
     count_timeout_seconds: float
+    summarizer: Summarizer
+    summaries: Limits
     has_provider_key: bool
 
 
@@ -81,10 +85,11 @@ def _optional_count(text: str) -> int | None:
     return int(_number(0, 1 << 40, whole=True)(text)) if text else None
 
 
-def _summarizer(text: str) -> str:
-    if text.lower() in ("auto", "extractive"):
-        return text.lower()
-    raise ValueError("auto or extractive; summaries by a model are not supported by this version")
+def _summarizer(text: str) -> Summarizer:
+    try:
+        return Summarizer(text.upper())
+    except ValueError:
+        raise ValueError("auto, model or extractive") from None
 
 
 def _workers(text: str) -> int:
@@ -118,10 +123,18 @@ VARIABLES: Mapping[str, Variable] = {
     "HANGO_TOOL_ARG_MAX_TOKENS": Variable(
         _optional_count, "", "max_argument_tokens of every model; 0 turns clipping off."
     ),
-    "HANGO_SUMMARIZER": Variable(_summarizer, "auto", "Who writes summaries: auto or extractive."),
-    "HANGO_SUMMARIZER_MODEL": Variable(str, "", "The model that writes summaries; not used by this version."),
+    "HANGO_SUMMARIZER": Variable(_summarizer, "auto", "Who writes summaries: auto, model or extractive."),
+    "HANGO_SUMMARIZER_MODEL": Variable(
+        str, "", "The model that writes summaries, where no profile names another; unset: the request's own."
+    ),
     "HANGO_SUMMARIZER_TIMEOUT_SECONDS": Variable(
-        _number(0.1, 3_600, whole=False), "60", "How long a summarizer may take; not used by this version."
+        _number(0.1, 3_600, whole=False), "60", "How long a summary may take, all its calls together."
+    ),
+    "HANGO_SUMMARIZER_MAX_CALLS": Variable(
+        _number(1, 1_000, whole=True), "32", "Calls of a model for one summary; a longer one is written by code."
+    ),
+    "HANGO_SUMMARIZER_MAX_PARALLEL": Variable(
+        _number(1, 1_000, whole=True), "4", "Calls of summarizers at once; more wait."
     ),
     "HANGO_COUNT_TIMEOUT_SECONDS": Variable(
         _number(0.05, 60, whole=False), "1", "How long the provider's counting endpoint may take."
@@ -155,6 +168,7 @@ def from_environment(environment: Mapping[str, str] = os.environ) -> Config:
         trigger_fraction=values["HANGO_CONTEXT_TRIGGER_FRAC"],
         keep_fraction=values["HANGO_CONTEXT_KEEP_FRAC"],
         max_argument_tokens=values["HANGO_TOOL_ARG_MAX_TOKENS"],
+        summarizer_model=values["HANGO_SUMMARIZER_MODEL"] or None,
     )
     try:
         profiles = merged(table, values["HANGO_MODEL_PROFILES"])
@@ -169,6 +183,12 @@ def from_environment(environment: Mapping[str, str] = os.environ) -> Config:
         facts_max_bytes=values["HANGO_FACTS_MAX_BYTES"],
         drain_seconds=values["HANGO_DRAIN_SECONDS"],
         count_timeout_seconds=values["HANGO_COUNT_TIMEOUT_SECONDS"],
+        summarizer=values["HANGO_SUMMARIZER"],
+        summaries=Limits(
+            timeout_seconds=values["HANGO_SUMMARIZER_TIMEOUT_SECONDS"],
+            max_calls=values["HANGO_SUMMARIZER_MAX_CALLS"],
+            max_parallel=values["HANGO_SUMMARIZER_MAX_PARALLEL"],
+        ),
         has_provider_key=bool(environment.get("ANTHROPIC_API_KEY")),
     )
 

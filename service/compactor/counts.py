@@ -1,7 +1,9 @@
-"""Which number is used: the local way of counting that a policy chooses, and the provider's where it can matter (R5).
+"""Which number is used: the local way of counting that a policy chooses, and the provider's where it can matter (R5,
+R6).
 
-The provider is asked where the caller wants it, or where the estimate lies so near the trigger that its error could
-change the decision. It is asked within a time, and asked again next time when it failed; the estimate stands in for it.
+What the provider has reported for the session is best. Else it is asked where the caller wants it, or where the
+estimate lies so near the trigger that its error could change the decision. It is asked within a time, and asked again
+next time when it failed; the estimate stands in for it. A caller that counts characters gets that and nothing else.
 """
 
 from __future__ import annotations
@@ -9,12 +11,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from compactor.core import edits, pipeline
+from compactor.core import anchor, edits
+from compactor.core.anchor import Anchor
 from compactor.core.measure import Counting, heuristic, simple
-from compactor.core.question import Question, Scale
+from compactor.core.question import Scale
+from compactor.core.state import Standing
 from compactor.core.view import messages_edit
 from compactor.memo import Memo
-from compactor.model import CountSource, Format, Notice, NoticeCode, Request
+from compactor.model import CountSource, Format, Notice, NoticeCode, ObservedOverflow, ObservedUsage, Request
 from compactor.policy import Policy, Settings, TokenCounter
 from compactor.ports import CountFailed
 from compactor.ports import TokenCounter as CounterPort
@@ -22,10 +26,6 @@ from compactor.reader import digest
 
 DOUBTFUL_FROM, DOUBTFUL_TO = 0.85, 1.10
 """The shares of the trigger between which the estimate may be on its wrong side: its measured error at the extremes."""
-
-MOST_OFF = 10
-"""How many times the estimate, or what part of it, a provider's number may be to be believed. Hidden prompts of server
-tools have been seen to make it three times as large."""
 
 REMEMBERED_BYTES = 1_000_000
 
@@ -68,34 +68,56 @@ class Counts:
             return _fell_back(count, "the model has no public tokenizer; the heuristic counted")
         return count
 
-    async def of_view(self, question: Question, count: Count, seconds_left: float | None) -> Count:
-        """The count scaled to the provider's number for what would be sent, where that can change the decision.
+    async def of_view(
+        self,
+        at: Standing,
+        count: Count,
+        usage: ObservedUsage | None,
+        overflow: ObservedOverflow | None,
+        seconds_left: float | None,
+    ) -> Count:
+        """The count scaled by the best number there is for what would be sent: what its refusal named, the provider's
+        own where the caller wants it or it can change the decision, what was reported for its beginning.
 
         `seconds_left` is what the caller's deadline leaves, None for none; a count takes a quarter of it at most.
         """
-        settings = question.settings
+        settings = at.question.settings
+        if settings.characters_per_token is not None:
+            return count
+        count = replace(count, scale=at.question.scale)
+        known = anchor.of_overflow(at, overflow)
+        if known is None and settings.token_counter is not TokenCounter.PROVIDER:
+            known = anchor.of_usage(at, usage)
+        if known is not None:
+            return _anchored(count, known, at.estimate)
         if not self._may_ask(settings, count):
             return count
-        view = pipeline.view_of(question)
-        estimate = question.total(view)
         if settings.token_counter is TokenCounter.AUTO:
             low, high = DOUBTFUL_FROM * settings.trigger, DOUBTFUL_TO * settings.trigger
-            if not low <= estimate <= high:
+            if not low <= at.question.scale.whole(at.estimate) <= high:
                 return count
-        body = edits.applied(question.request, messages_edit(question.request, view))
-        return await self._asked(question.request, body, estimate, count, seconds_left)
+        body = edits.applied(at.question.request, messages_edit(at.question.request, at.view))
+        return await self._asked(at.question.request, body, at.estimate, count, seconds_left)
 
     async def of_request(
-        self, request: Request, settings: Settings, count: Count, estimate: int, seconds_left: float | None
+        self,
+        request: Request,
+        settings: Settings,
+        count: Count,
+        estimate: int,
+        known: Anchor | None,
+        seconds_left: float | None,
     ) -> Count:
-        """The count scaled to the provider's number for a raw request of `estimate` tokens, if the caller wants it."""
-        if settings.token_counter is not TokenCounter.PROVIDER or not self._may_ask(settings, count):
+        """The count scaled by the best number there is for a raw request of `estimate` tokens: the provider's own, if
+        the caller wants it, or what was reported for its beginning.
+        """
+        if settings.characters_per_token is not None:
             return count
-        return await self._asked(request, request.body, estimate, count, seconds_left)
+        if settings.token_counter is TokenCounter.PROVIDER:
+            return await self._asked(request, request.body, estimate, count, seconds_left)
+        return count if known is None else _anchored(count, known, estimate)
 
     def _may_ask(self, settings: Settings, count: Count) -> bool:
-        if settings.characters_per_token is not None:
-            return False
         if settings.token_counter is TokenCounter.PROVIDER:
             return True
         is_estimate = count.source is CountSource.HEURISTIC
@@ -114,16 +136,23 @@ class Counts:
                 if self._counter is None:
                     raise CountFailed("none is configured")
                 number = await self._counter.count(request, body, self._timeout(seconds_left))
-                if not estimate <= number * MOST_OFF <= estimate * MOST_OFF * MOST_OFF:
+                if not Anchor(number, max(1, estimate)).is_plausible:
                     raise CountFailed("its number is not plausible")
             except CountFailed as error:
                 return _fell_back(count, f"the provider did not count: {error}")
             self._numbers.keep(key, number)
-        return replace(count, source=CountSource.PROVIDER, margin=1.0, scale=Scale(number, max(1, estimate)))
+        return replace(count, source=CountSource.PROVIDER, margin=1.0, scale=Scale.through(number, estimate))
 
 
 def _count(counting: Counting) -> Count:
     return Count(counting, counting.source, counting.margin, Scale(1, 1))
+
+
+def _anchored(count: Count, known: Anchor, estimate: int) -> Count:
+    """The count through what was reported; what was appended since is off as much as any estimate."""
+    appended = 1 - min(1.0, known.estimated / max(1, estimate))
+    margin = 1 + (count.margin - 1) * appended
+    return replace(count, source=CountSource.ANCHORED, margin=margin, scale=known.scale)
 
 
 def _fell_back(count: Count, why: str) -> Count:

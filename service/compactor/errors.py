@@ -12,6 +12,11 @@
     ├── WindowTooSmall              nothing that may be dropped makes it fit
     ├── FieldNotSupported           a field whose behaviour this version does not have
     ├── RequestTooLarge
+    ├── ProviderFailed              Summarize only, where a model has to write
+    │   ├── ProviderUnavailable
+    │   ├── ProviderTimeout
+    │   ├── ProviderRateLimited
+    │   └── SummaryRejected
     ├── Overloaded
     └── Unauthenticated
 
@@ -91,6 +96,30 @@ class FieldNotSupported(CompactionError):
 
 class RequestTooLarge(CompactionError):
     """The message is over the size limit; metadata `size_bytes`, `max_bytes`."""
+
+
+class ProviderFailed(CompactionError):
+    """No model wrote a usable summary. `retry_seconds` is when the provider wants to be asked again, None if unsaid."""
+
+    def __init__(self, why: str, /, *, retry_seconds: float | None = None) -> None:
+        super().__init__(f"no summary by a model: {why}", detail=why)
+        self.retry_seconds = retry_seconds
+
+
+class ProviderUnavailable(ProviderFailed):
+    """The provider is down, unreachable, or not configured."""
+
+
+class ProviderTimeout(ProviderFailed):
+    """The provider did not answer in time."""
+
+
+class ProviderRateLimited(ProviderFailed):
+    """The provider throttles; the same call may succeed later."""
+
+
+class SummaryRejected(ProviderFailed):
+    """The provider refused the call, or what the model wrote is no usable summary; metadata `detail` says why."""
 
 
 class Overloaded(CompactionError):

@@ -13,10 +13,13 @@ from compactor.model import (
     Edit,
     HistoryStatus,
     Notice,
+    ObservedOverflow,
+    ObservedUsage,
     Outcome,
     Reason,
     Request,
     Retained,
+    SummarizerUsage,
 )
 from compactor.policy import Policy, Settings
 
@@ -33,6 +36,8 @@ class CompactCall:
     session_id: str = ""
     turn_id: str = ""
     stable_system_count: int | None = None
+    usage: ObservedUsage | None = None
+    overflow: ObservedOverflow | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,16 +76,20 @@ class CompactAnswer:
     clipped_count: int = 0
     history: HistoryResult | None = None
     retained: Retained | None = None
+    usage: SummarizerUsage | None = None
     placed: tuple[Breakpoint, ...] = ()
     notices: tuple[Notice, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class SummarizeAnswer:
-    """A summary and what code kept."""
+    """A summary, who wrote it, what code kept, what it cost, and the identifiers that the model's text had lost."""
 
     summary: str
+    by_model: bool
     retained: Retained
+    usage: SummarizerUsage | None
+    missing: tuple[str, ...]
     notices: tuple[Notice, ...]
 
 

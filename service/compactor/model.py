@@ -310,6 +310,39 @@ class Compaction:
     estimate_ratio: float = 0.0
 
 
+class ObservedUsage(NamedTuple):
+    """What a provider reported for an earlier request: input tokens, cache reads and writes included, of one that
+    covered so many messages of the raw log under the record of that sequence, 0 for none.
+    """
+
+    message_count: int
+    input_tokens: int
+    sequence: int = 0
+
+
+class ObservedOverflow(NamedTuple):
+    """What the refusal of a request that was too large named; 0 where it named nothing."""
+
+    actual_input_tokens: int = 0
+    max_input_tokens: int = 0
+
+
+class SummarizerUsage(NamedTuple):
+    """What summaries cost, in calls and tokens; `model` is the one that wrote, or that was asked last."""
+
+    model: str = ""
+    call_count: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cache_read_input_tokens: int = 0
+    cache_creation_input_tokens: int = 0
+
+    def plus(self, other: SummarizerUsage) -> SummarizerUsage:
+        """Both together, under the later's model."""
+        numbers = [mine + more for mine, more in zip(self[1:], other[1:], strict=True)]
+        return SummarizerUsage(other.model or self.model, *numbers)
+
+
 class FileRecord(NamedTuple):
     """A file that tools worked on."""
 

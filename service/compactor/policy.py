@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
 from enum import StrEnum
 from typing import TypeVar
 
@@ -29,6 +30,7 @@ class Summarizer(StrEnum):
     """Who writes summaries."""
 
     AUTO = "AUTO"
+    MODEL = "MODEL"
     EXTRACTIVE = "EXTRACTIVE"
 
 
@@ -80,7 +82,10 @@ class Policy:
     unclipped_tools: tuple[str, ...] = ()
     min_gain_fraction: float | None = None
     summarizer: Summarizer | None = None
+    summarizer_model: str | None = None
     summary_max_tokens: int | None = None
+    instructions: str | None = None
+    prompt: str | None = None
     retained_max_tokens: int | None = None
     token_counter: TokenCounter | None = None
     characters_per_token: float | None = None
@@ -92,7 +97,7 @@ class Policy:
 
 
 # The least value of each number, whether that least is itself allowed, and the greatest.
-_RANGES: dict[str, tuple[float, bool, float]] = {
+_RANGES: Mapping[str, tuple[float, bool, float]] = {
     "max_input_tokens": (1, True, LARGEST),
     "reserve_output_tokens": (0, True, LARGEST),
     "trigger_fraction": (0, False, 1),
@@ -107,6 +112,9 @@ _RANGES: dict[str, tuple[float, bool, float]] = {
     "retained_max_tokens": (0, True, LARGEST),
     "characters_per_token": (0.01, True, 1_000_000),
 }
+_LONGEST: Mapping[str, int] = {"summarizer_model": 256, "instructions": 16_384, "prompt": 16_384}
+"""Characters that a text may have at most."""
+
 _TTLS = ("5m", "1h")
 
 
@@ -129,7 +137,11 @@ class Settings:
     keep_recent: int | None
     unclipped_tools: tuple[str, ...]
     min_gain: float
+    summarizer: Summarizer
+    summarizer_model: str
     summary_max_tokens: int
+    instructions: str
+    prompt: str
     retained_max_tokens: int
     token_counter: TokenCounter
     characters_per_token: float | None
@@ -146,6 +158,14 @@ class Settings:
         """The most input that leaves room for the reserved output."""
         return self.window - self.reserve
 
+    def within(self, max_input_tokens: int) -> Settings:
+        """The same for a window that turned out smaller, the trigger lowered in proportion."""
+        if not 0 < max_input_tokens < self.window:
+            return self
+        reserve = min(self.reserve, max_input_tokens // 2)
+        trigger = max(1, self.trigger * (max_input_tokens - reserve) // self.budget)
+        return replace(self, window=max_input_tokens, reserve=reserve, trigger=trigger)
+
 
 def check(policy: Policy) -> None:
     """Raises PolicyOutOfRange for the first value that is out of its range."""
@@ -158,6 +178,9 @@ def check(policy: Policy) -> None:
             if not (math.isfinite(value) and (least <= value if inclusive else least < value) and value <= greatest):
                 bounds = f"{'at least' if inclusive else 'above'} {least}, at most {greatest}"
                 raise _out_of_range(field.name, value, bounds)
+        elif field.name in _LONGEST and len(value) > _LONGEST[field.name]:
+            bounds = f"at most {_LONGEST[field.name]} characters"
+            raise _out_of_range(field.name, f"{len(value)} characters", bounds)
         elif field.name == "cache_ttl" and value not in _TTLS:
             raise _out_of_range(field.name, value[:20], " or ".join(_TTLS))
 
@@ -187,7 +210,11 @@ def resolve(policy: Policy, profile: Profile, max_output_tokens: int | None) -> 
         keep_recent=policy.keep_recent_count,
         unclipped_tools=policy.unclipped_tools,
         min_gain=_first(policy.min_gain_fraction, 0.10),
+        summarizer=_first(policy.summarizer, Summarizer.AUTO),
+        summarizer_model=policy.summarizer_model or profile.summarizer_model,
         summary_max_tokens=_first(policy.summary_max_tokens, 4_096),
+        instructions=policy.instructions or "",
+        prompt=policy.prompt or "",
         retained_max_tokens=_first(
             policy.retained_max_tokens, min(MAX_DEFAULT_RETAINED, math.ceil(window * RETAINED_SHARE))
         ),

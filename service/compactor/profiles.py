@@ -19,7 +19,11 @@ FALLBACK_KEEP = 6
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """What is known of one model, in tokens; `trigger_tokens` and `keep_messages` are for the fallback."""
+    """What is known of one model, in tokens; `trigger_tokens` and `keep_messages` are for the fallback.
+
+    `binds_reasoning` says that reasoning is valid only behind the very messages that it was written after,
+    `always_thinks` that the model's output holds reasoning that cannot be turned off.
+    """
 
     max_input_tokens: int = FALLBACK_WINDOW
     max_output_tokens: int | None = None
@@ -27,6 +31,7 @@ class Profile:
     prompt_caching: bool = False
     min_cacheable_tokens: int = 4_096
     binds_reasoning: bool = False
+    always_thinks: bool = False
     trigger_fraction: float = 0.85
     keep_fraction: float = 0.10
     trigger_tokens: int | None = None
@@ -39,13 +44,16 @@ class Profile:
 FALLBACK = Profile(trigger_tokens=FALLBACK_TRIGGER, keep_messages=FALLBACK_KEEP, is_known=False)
 
 
-def _claude(window: int, output: int, cacheable: int, *, binds_reasoning: bool = False) -> Profile:
+def _claude(
+    window: int, output: int, cacheable: int, *, binds_reasoning: bool = False, always_thinks: bool = False
+) -> Profile:
     return Profile(
         max_input_tokens=window,
         max_output_tokens=output,
         prompt_caching=True,
         min_cacheable_tokens=cacheable,
         binds_reasoning=binds_reasoning,
+        always_thinks=always_thinks,
     )
 
 
@@ -57,23 +65,28 @@ def _shared(window: int, output: int, cacheable: int = 1_024) -> Profile:
     return Profile(window, output, min_cacheable_tokens=cacheable)
 
 
+_BOUND_FALLBACK = replace(FALLBACK, prompt_caching=True, binds_reasoning=True, always_thinks=True)
+
 BUILT_IN: Mapping[str, Profile] = {
-    "claude-opus-5-5": _claude(1_000_000, 128_000, 512, binds_reasoning=True),
+    "claude-opus-5-5": _claude(1_000_000, 128_000, 512, binds_reasoning=True, always_thinks=True),
     "claude-opus-5": _claude(1_000_000, 128_000, 512),
     "claude-opus-4-8": _claude(1_000_000, 128_000, 4_096),
     "claude-opus-4-7": _claude(1_000_000, 128_000, 4_096),
     "claude-opus-4-6": _claude(1_000_000, 128_000, 4_096),
     "claude-opus-4-5": _claude(200_000, 64_000, 4_096),
-    "claude-sonnet-5-5": _claude(1_000_000, 128_000, 512, binds_reasoning=True),
+    "claude-sonnet-5-5": _claude(1_000_000, 128_000, 512, binds_reasoning=True, always_thinks=True),
     "claude-sonnet-5": _claude(1_000_000, 128_000, 1_024),
     "claude-sonnet-4-6": _claude(1_000_000, 128_000, 2_048),
     "claude-sonnet-4-5": _claude(200_000, 64_000, 1_024),
     "claude-haiku-5-5": _claude(1_000_000, 128_000, 512, binds_reasoning=True),
     "claude-haiku-4-5": _claude(200_000, 64_000, 4_096),
-    "claude-fable-5-1": _claude(1_000_000, 128_000, 512, binds_reasoning=True),
-    "claude-fable-5": _claude(1_000_000, 128_000, 2_048),
-    "claude-mythos-5-1": _claude(1_000_000, 128_000, 512, binds_reasoning=True),
-    "claude-mythos-5": _claude(1_000_000, 128_000, 512),
+    "claude-fable-5-1": _claude(1_000_000, 128_000, 512, binds_reasoning=True, always_thinks=True),
+    "claude-fable-5": _claude(1_000_000, 128_000, 2_048, always_thinks=True),
+    "claude-mythos-5-1": _claude(1_000_000, 128_000, 512, binds_reasoning=True, always_thinks=True),
+    "claude-mythos-5": _claude(1_000_000, 128_000, 512, always_thinks=True),
+    # Named in the provider's SDK, no limits published; that reasoning is bound holds for the whole 5.x line.
+    "claude-fable-5-2": _BOUND_FALLBACK,
+    "claude-mythos-5-2": _BOUND_FALLBACK,
     "gpt-6-astra": _input_only(922_000),
     "gpt-6-sol": _input_only(922_000),
     "gpt-6-luna": _input_only(922_000),

@@ -7,6 +7,7 @@ import gc
 import logging
 import signal
 from dataclasses import dataclass
+from functools import partial
 
 import grpc
 from grpc_health.v1 import health_pb2, health_pb2_grpc
@@ -16,11 +17,13 @@ from grpc_reflection.v1alpha import reflection
 from compactor.app import Compactor
 from compactor.config import Config, ConfigError
 from compactor.counts import Counts
-from compactor.ports import TokenCounter
+from compactor.ports import Summarizer, TokenCounter
+from compactor.profiles import profile_of
 from compactor.providers.tokenizer import tokenizer_counting
 from compactor.reader import Facts
 from compactor.servicer import Servicer, add_to
 from compactor.stores.filesystem import FilesystemHistory
+from compactor.summaries import Summaries
 from hango.compaction.v1 import compaction_service_pb2
 
 log = logging.getLogger("compactor")
@@ -32,21 +35,26 @@ LOOK_SECONDS, QUIET_LOOKS = 0.05, 5
 
 def compactor_of(config: Config) -> Compactor:
     """The use cases over the real adapters."""
+    history = FilesystemHistory(config.history_root)
+    profiles = partial(profile_of, table=config.profiles)
+    counter, summarizer = _provider(config)
     return Compactor(
-        history=FilesystemHistory(config.history_root),
+        history=history,
         facts=Facts(config.facts_max_bytes),
-        counts=Counts(tokenizer_counting, _counter(config), config.count_timeout_seconds),
-        profiles=config.profiles,
+        counts=Counts(tokenizer_counting, counter, config.count_timeout_seconds),
+        summaries=Summaries(summarizer, history, profiles, config.summaries),
+        profile_of=profiles,
+        summarizer=config.summarizer,
     )
 
 
-def _counter(config: Config) -> TokenCounter | None:
-    """The provider's counting endpoint where there is a key for it. Its SDK is loaded only then."""
+def _provider(config: Config) -> tuple[TokenCounter | None, Summarizer | None]:
+    """What asks the provider, where there is a key for it. Its SDK is loaded only then."""
     if not config.has_provider_key:
-        return None
-    from compactor.providers.anthropic import AnthropicCounter
+        return None, None
+    from compactor.providers.anthropic import AnthropicCounter, AnthropicSummarizer
 
-    return AnthropicCounter()
+    return AnthropicCounter(), AnthropicSummarizer()
 
 
 @dataclass(frozen=True, slots=True)

@@ -96,18 +96,19 @@ class Servicer(pb_grpc.CompactionServiceServicer):
 
         return compacted
 
-    async def _summarized(self, request: pb.SummarizeRequest, _: Context, size: int) -> pb.SummarizeResponse:
+    async def _summarized(self, request: pb.SummarizeRequest, context: Context, size: int) -> pb.SummarizeResponse:
         policy = calls.policy_of(request.policy)
         source = await _read(size, calls.source_of, request, policy, self._compactor)
-        answer = await self._compactor.summarize(source.request, source.dialect, policy, request.previous_summary)
+        answer = await self._compactor.summarize(
+            source.request, source.dialect, policy, request.previous_summary, context.time_remaining()
+        )
         return answers.summarize_response(answer)
 
     async def _counted(self, request: pb.CountTokensRequest, context: Context, size: int) -> pb.CountTokensResponse:
-        calls.refuse_set(request, "last_usage")
-        policy = calls.policy_of(request.policy)
+        usage, policy = calls.usage_of(request), calls.policy_of(request.policy)
         source = await _read(size, calls.source_of, request, policy, self._compactor)
         return answers.count_response(
-            await self._compactor.count_tokens(source.request, policy, context.time_remaining())
+            await self._compactor.count_tokens(source.request, policy, usage, context.time_remaining())
         )
 
     async def _served(self, call: _Call[Response], request: Any, context: Context, size: int) -> Response:

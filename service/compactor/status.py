@@ -32,6 +32,10 @@ TABLE: dict[type[errors.CompactionError], Entry] = {
     errors.WindowTooSmall: Entry(grpc.StatusCode.FAILED_PRECONDITION, "WINDOW_TOO_SMALL"),
     errors.FieldNotSupported: Entry(grpc.StatusCode.UNIMPLEMENTED, "FIELD_NOT_SUPPORTED"),
     errors.RequestTooLarge: Entry(grpc.StatusCode.RESOURCE_EXHAUSTED, "REQUEST_TOO_LARGE"),
+    errors.ProviderUnavailable: Entry(grpc.StatusCode.UNAVAILABLE, "PROVIDER_UNAVAILABLE"),
+    errors.ProviderTimeout: Entry(grpc.StatusCode.DEADLINE_EXCEEDED, "PROVIDER_TIMEOUT"),
+    errors.ProviderRateLimited: Entry(grpc.StatusCode.RESOURCE_EXHAUSTED, "PROVIDER_RATE_LIMITED", 5.0),
+    errors.SummaryRejected: Entry(grpc.StatusCode.FAILED_PRECONDITION, "SUMMARY_REJECTED"),
     errors.Overloaded: Entry(grpc.StatusCode.RESOURCE_EXHAUSTED, "OVERLOADED", 0.5),
     errors.Unauthenticated: Entry(grpc.StatusCode.UNAUTHENTICATED, "UNAUTHENTICATED"),
 }
@@ -51,7 +55,9 @@ def status_of(error: errors.CompactionError) -> status_pb2.Status:
         violation = error_details_pb2.BadRequest.FieldViolation(field=field, description=error.message)
         details.append(_packed(error_details_pb2.BadRequest(field_violations=[violation])))
     if entry.retry_seconds:
-        delay = duration_pb2.Duration(nanos=int(entry.retry_seconds * 1_000_000_000))
+        wanted = error.retry_seconds if isinstance(error, errors.ProviderFailed) else None
+        delay = duration_pb2.Duration()
+        delay.FromMilliseconds(int(1_000 * (entry.retry_seconds if wanted is None else wanted)))
         details.append(_packed(error_details_pb2.RetryInfo(retry_delay=delay)))
     return status_pb2.Status(code=code_pb2.Code.Value(entry.code.name), message=error.message, details=details)
 

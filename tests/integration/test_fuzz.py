@@ -43,6 +43,7 @@ from compactor.server import start
 from compactor.servicer import Servicer
 from compactor.status import DOMAIN, TABLE
 from compactor.stores.memory import MemoryHistory
+from compactor.summaries import Summaries
 from hango.compaction.v1 import compaction_pb2 as record_pb
 from hango.compaction.v1 import compaction_service_pb2 as pb
 from hango.compaction.v1 import compaction_service_pb2_grpc as pb_grpc
@@ -541,7 +542,7 @@ class InProcess:
 
     def _fresh(self) -> None:
         counts = Counts(tokenizer_counting, None, 1.0)
-        by = Compactor(history=MemoryHistory(), facts=Facts(16 << 20), counts=counts)
+        by = Compactor(history=MemoryHistory(), facts=Facts(16 << 20), counts=counts, summaries=Summaries(None))
         self._servicer = Servicer(by, max_message_bytes=8 << 20, max_concurrent=4)
 
     def answer(self, method: str, request: Message) -> Message | Exception:
@@ -656,7 +657,7 @@ async def _over_a_socket(fuzz: Fuzz, chosen: Iterator[str], folder: Path) -> Non
     address = f"unix:{folder}/socket"
     config = from_environment({"HANGO_LISTEN": address, "HANGO_HISTORY_ROOT": str(folder / "history")})
     counts = Counts(tokenizer_counting, None, 1.0)
-    by = Compactor(history=MemoryHistory(), facts=Facts(16 << 20), counts=counts)
+    by = Compactor(history=MemoryHistory(), facts=Facts(16 << 20), counts=counts, summaries=Summaries(None))
     server = (await start(config, by)).server
     try:
         async with grpc.aio.insecure_channel(address) as channel:

@@ -20,6 +20,7 @@ from compactor.providers.anthropic import AnthropicCounter
 from compactor.providers.scripted import ScriptedCounter
 from compactor.reader import Facts
 from compactor.stores.memory import MemoryHistory
+from compactor.summaries import Summaries
 from compactor.wire import answers, calls
 from hango.compaction.v1 import compaction_pb2, policy_pb2
 from hango.compaction.v1 import compaction_service_pb2 as pb
@@ -118,7 +119,7 @@ def compacted(address: str, *policies: policy_pb2.Policy) -> list[pb.CompactResp
 
 def _compactor(counter: Any) -> Compactor:
     counts = Counts(lambda model, format: None, counter, TIMEOUT_SECONDS)
-    return Compactor(history=MemoryHistory(), facts=Facts(1 << 20), counts=counts)
+    return Compactor(history=MemoryHistory(), facts=Facts(1 << 20), counts=counts, summaries=Summaries(None))
 
 
 async def _answer(by: Compactor, policy: policy_pb2.Policy) -> pb.CompactResponse:

@@ -16,6 +16,7 @@ from compactor.policy import Policy
 from compactor.providers.tokenizer import tokenizer_counting
 from compactor.reader import Facts
 from compactor.stores.memory import MemoryHistory
+from compactor.summaries import Summaries
 from compactor.wire import answers, calls
 from hango.compaction.v1 import compaction_pb2 as record_pb
 from hango.compaction.v1 import compaction_service_pb2 as pb
@@ -43,7 +44,10 @@ class BrokenHistory:
 def compactor(history: Any = None) -> Compactor:
     """The use cases as a fresh process would have them, without a provider."""
     return Compactor(
-        history=history or MemoryHistory(), facts=Facts(32 << 20), counts=Counts(tokenizer_counting, None, 1.0)
+        history=history or MemoryHistory(),
+        facts=Facts(32 << 20),
+        counts=Counts(tokenizer_counting, None, 1.0),
+        summaries=Summaries(None),
     )
 
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from compactor.core import clip, validate
 from compactor.core.decision import Shape
-from compactor.core.question import Question
+from compactor.core.question import EXACT, Question, ratio_of
 from compactor.core.view import View, prefix_digest, repaired, stripped, tail
 from compactor.model import Compaction, Reason, Request
 from compactor.policy import Repair
@@ -77,10 +77,11 @@ def _is_pinnable(request: Request, index: int, first_kept: int) -> bool:
 
 
 def record_of(
-    question: Question, shape: Shape, *, before: int, after: int, reason: Reason, history_path: str = ""
+    question: Question, shape: Shape, view: View, *, before: int, reason: Reason, history_path: str = ""
 ) -> Compaction:
-    """The record of a shape: the one before it counted on by one."""
+    """The record of a shape and the view that it makes: the one before it counted on by one."""
     old = question.record
+    after = question.total(view)
     return Compaction(
         sequence=min(question.acts + 1, LAST_SEQUENCE),
         turn_id=question.turn_id,
@@ -97,4 +98,5 @@ def record_of(
         prefix_digest=prefix_digest(question.request, shape.first_kept),
         original_input_tokens=before,
         compacted_input_tokens=after,
+        estimate_ratio=0.0 if question.scale == EXACT else ratio_of(after, question.fixed_tokens + view.tokens),
     )

@@ -51,7 +51,8 @@ class Plan:
     `question` is the one that it answers, its record left out where that was stale. `shape` has no summary yet. The raw
     messages `[evicted_from, shape.first_kept)` are evicted by this plan; all before that were evicted earlier.
     `request_text` is the user's open request where it is evicted too; it goes into the summary message verbatim.
-    `summary_tokens` is what the summary may take, frame not included; `after` is the size of the result if it does.
+    `summary_tokens` is what the summary should take, frame not included, and `most_summary_tokens` what it may take at
+    most; both are estimated tokens. `after` is the size of the result if it takes what it should.
     """
 
     question: Question
@@ -65,6 +66,7 @@ class Plan:
     boundary_note: str
     request_text: str
     summary_tokens: int
+    most_summary_tokens: int
     after: int
     notices: tuple[Notice, ...] = ()
     clipped_values: int = 0

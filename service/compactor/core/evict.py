@@ -60,7 +60,18 @@ def summarized(state: State) -> Plan | None:
 
 def truncated(state: State) -> Plan | None:
     """The plan to drop whole oldest turns until the request fits (R22); None where there is nothing to drop."""
-    cuts, room = state.cuts, state.question.room(state.target) - state.prompt_tokens
+    note = "whole oldest turns were dropped until the rest fits"
+    return _dropped(state, state.target, note, Outcome.TRUNCATED)
+
+
+def windowed(state: State) -> Plan | None:
+    """The plan to keep the newest messages that fit with some room to grow; None where there is nothing to drop."""
+    note = "the newest messages that fit were kept, because there is no summary"
+    return _dropped(state, int(state.target * COMFORT), note, Outcome.WINDOWED)
+
+
+def _dropped(state: State, aim: int, note: str, outcome: Outcome) -> Plan | None:
+    cuts, room = state.cuts, state.question.room(aim) - state.prompt_tokens
     positions: Sequence[int] = cuts.keeps
     if cuts.request is not None:
         turns = [position for position in cuts.turns if position <= cuts.request]
@@ -70,8 +81,7 @@ def truncated(state: State) -> Plan | None:
     if not positions:
         return None
     fitting = (at for at in positions if _is_few(state, at) and state.suffix[at] + leads(at) <= room)
-    at = next(fitting, positions[-1])
-    return _planned(state, at, leads, "whole oldest turns were dropped until the rest fits", Outcome.TRUNCATED)
+    return _planned(state, next(fitting, positions[-1]), leads, note, outcome)
 
 
 def shortened(state: State) -> Plan | None:
@@ -85,7 +95,9 @@ def shortened(state: State) -> Plan | None:
     plan = _planned(state, at, leads, "no message can be evicted; the summary was shortened", Outcome.TRUNCATED)
     words, scale = max(plan.summary_tokens, leads.words // 2), state.question.scale
     after = plan.after + scale.up(words) - scale.up(plan.summary_tokens)
-    return replace(plan, summary_tokens=words, after=after) if after <= state.question.settings.budget else plan
+    if after > state.question.settings.budget:
+        return plan
+    return replace(plan, summary_tokens=words, most_summary_tokens=words, after=after)
 
 
 def floor(state: State) -> int:
@@ -94,7 +106,7 @@ def floor(state: State) -> int:
     last = cuts.keeps[-1] if cuts.keeps else cuts.turns[-1] if cuts.turns else state.first
     asked = cuts.request
     request_tokens = state.view.messages[asked].tokens if asked is not None and asked < last else 0
-    return question.scale.up(question.fixed_tokens + state.prompt_tokens + request_tokens + state.suffix[last])
+    return question.scale.whole(question.fixed_tokens + state.prompt_tokens + request_tokens + state.suffix[last])
 
 
 def gain(state: State) -> int:
@@ -225,13 +237,14 @@ def _planned(state: State, at: int, leads: _Leads, note: str, outcome: Outcome) 
     if clipped_values > clipped_earlier:
         notices = (*notices, Notice(NoticeCode.KEPT_PART_CLIPPED, "values of the kept part were clipped to fit"))
     checks = checked(question, kept, is_repaired=is_repaired)
-    size = question.scale.up(question.fixed_tokens + kept.tokens + lead)
+    size = question.scale.whole(question.fixed_tokens + kept.tokens + lead)
     if size > settings.window:
         raise state.too_small(kept.tokens - state.prompt_tokens + lead)
     if size > min(settings.trigger, settings.budget):
         notices = (*notices, Notice(NoticeCode.FIXED_COST_EXCEEDS_BUDGET, "what has to be kept exceeds the trigger"))
         room = max(room, question.room(settings.window) - lead)
-    words = min(_ideal_summary(state, at), max(0, room - kept.tokens), _most_words(state, leads, at))
+    most_words = min(max(0, room - kept.tokens), _most_words(state, leads, at))
+    words = min(_ideal_summary(state, at), most_words)
     evicted_from = max(question.request.leading, state.shape.first_kept)
     return Plan(
         question=question,
@@ -245,6 +258,7 @@ def _planned(state: State, at: int, leads: _Leads, note: str, outcome: Outcome) 
         boundary_note=note,
         request_text=open_request.text,
         summary_tokens=words,
+        most_summary_tokens=most_words,
         after=size + question.scale.up(words),
         notices=(*state.notices, *notices, *checks),
         clipped_values=clipped_values - clipped_earlier,

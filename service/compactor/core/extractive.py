@@ -78,8 +78,7 @@ def extract(
 ) -> tuple[str, tuple[str, ...]]:
     """The briefing, at most `max_tokens` by `count`, and the names of the sections in which something was dropped.
 
-    `last_words` is what the assistant said last; `previous` is the summary in force before. Of a summary that this
-    module wrote only what it carried itself is carried on: the rest is found anew.
+    `last_words` is what the assistant said last; `previous` is what to carry on of the summary in force before.
     """
     sections = _sections(retained, last_words=last_words, previous=previous)
     if not sections or max_tokens <= 0:
@@ -106,6 +105,21 @@ def extract(
     return text, _names(short)
 
 
+def carried(previous: str) -> str:
+    """What to carry on of a summary that this module wrote: what it carried itself; the rest is found anew."""
+    kept: list[str] = []
+    ours = {f"## {name}": name for name in (*_INTRODUCTIONS, PLAN, FILES, IDENTIFIERS, QUESTIONS)}
+    heading = ""
+    for line in previous.splitlines():
+        if line.rstrip() in ours:
+            heading = ours[line.rstrip()]
+        elif not heading:
+            kept.append(line)
+        elif heading == EARLIER and line.startswith("> "):
+            kept.append(line[2:])
+    return "\n".join(kept)
+
+
 def _sections(retained: Retained, *, last_words: str, previous: str) -> list[_Section]:
     known = _known(record.path for record in retained.files)
     changed = [_code(record.path) for record in retained.files if record.changed]
@@ -121,7 +135,7 @@ def _sections(retained: Retained, *, last_words: str, previous: str) -> list[_Se
         _Section(FILES, _in_order(read), 4, 0.97, 8, label="Read"),
         _Section(OUTCOMES, _in_order(_outcomes(retained.tool_outcomes)), 22, 0.97, 40),
         _Section(IDENTIFIERS, _in_order(others), 5, 0.985, 12, label="Seen"),
-        _Section(EARLIER, _in_order(_quote(_carried(previous))), 100, 0.8, 160),
+        _Section(EARLIER, _in_order(_quote(previous)), 100, 0.8, 160),
     ]
     return [section for section in sections if section.items]
 
@@ -274,18 +288,3 @@ def _quote(text: str) -> list[str]:
 
 def _code(text: str) -> str:
     return f"`{' '.join(text.replace('`', ' ').split())}`"
-
-
-def _carried(previous: str) -> str:
-    """What to carry on of an earlier summary: all that does not stand under a heading of this module but its last."""
-    kept: list[str] = []
-    ours = {f"## {name}": name for name in (*_INTRODUCTIONS, PLAN, FILES, IDENTIFIERS, QUESTIONS)}
-    heading = ""
-    for line in previous.splitlines():
-        if line.rstrip() in ours:
-            heading = ours[line.rstrip()]
-        elif not heading:
-            kept.append(line)
-        elif heading == EARLIER and line.startswith("> "):
-            kept.append(line[2:])
-    return "\n".join(kept)

@@ -104,6 +104,6 @@ def _clipped(state: State, shape: Shape, notices: tuple[Notice, ...]) -> Fits:
     found = [*state.notices, *notices, *stripping, *checked(question, view, is_repaired=is_repaired)]
     if after > min(settings.trigger, settings.budget):
         found.append(Notice(NoticeCode.FIXED_COST_EXCEEDS_BUDGET, "what has to be kept exceeds the trigger"))
-    record = record_of(question, shape, before=state.before, after=after, reason=state.reason)
+    record = record_of(question, shape, view, before=state.before, reason=state.reason)
     clipped_now = clipped_values - state.clipped_values
     return Fits(view, record, Outcome.CLIPPED, state.reason, state.before, after, tuple(found), clipped_now)

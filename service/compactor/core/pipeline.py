@@ -1,7 +1,8 @@
 """The one module that knows the order: view, measure, clip, boundary, plan; later retain, assemble, validate.
 
 `prepare` decides everything and does nothing. Between it and `finish` the caller keeps the evicted originals and gets
-the summary written. `truncate` is the plainer way that is left when a result turned out invalid.
+the summary written. `truncate` is the plainer way that is left when a result turned out invalid, `window` the one where
+the caller wants a model's summary or none, and there is none.
 
 A request is brought down in this order: old values are clipped; the oldest messages are evicted behind a summary; the
 kept part shrinks cut by cut; values of the kept part are clipped. Each step is taken only if the one before is not
@@ -16,8 +17,8 @@ from compactor.core import briefing, evict, lighten, validate
 from compactor.core.arrange import arranged, record_of
 from compactor.core.decision import Decision, Fits, Plan
 from compactor.core.inspect import checked
-from compactor.core.question import Question
-from compactor.core.state import Standing, State, standing, surveyed
+from compactor.core.question import Scale
+from compactor.core.state import Standing, State, surveyed
 from compactor.core.view import View
 from compactor.model import Compaction, Notice, NoticeCode, Outcome, Reason
 
@@ -35,45 +36,44 @@ class Result:
     broken: tuple[str, ...]
 
 
-def prepare(question: Question) -> Decision:
+def prepare(at: Standing) -> Decision:
     """What has to be done for the request to fit. Raises for a request that cannot be sent or cannot fit."""
-    at = standing(question)
     if _is_answered(at) or not _is_over(at):
         return _left(at)
     state = surveyed(at)
-    if question.reason is Reason.TRUNCATE:
+    if at.question.reason is Reason.TRUNCATE:
         return _truncation(state)
     return lighten.clipped_old(state) or _eviction(state)
 
 
-def truncate(question: Question) -> Decision:
+def truncate(at: Standing) -> Decision:
     """The plainer way: whole oldest turns are dropped, whatever was decided before."""
-    return _truncation(surveyed(standing(question)))
+    return _truncation(surveyed(at))
 
 
-def finish(plan: Plan, summary: str, history_path: str) -> Result:
-    """The result of a plan with its summary."""
+def window(at: Standing) -> Decision:
+    """The way without a summary: the newest messages that fit are kept."""
+    state = surveyed(at)
+    return evict.windowed(state) or _truncation(state)
+
+
+def finish(plan: Plan, summary: str, history_path: str, *, kept: str | None = None) -> Result:
+    """The result of a plan with its summary, and what code kept beside it where a model wrote it."""
     question = plan.question
-    framed = briefing.frame(summary, history_path=history_path, request=plan.request_text)
+    framed = briefing.frame(summary, kept=kept, history_path=history_path, request=plan.request_text)
     shape = replace(plan.shape, summary=framed)
     view = arranged(question, shape).view
-    after = question.total(view)
-    record = record_of(question, shape, before=plan.before, after=after, reason=plan.reason, history_path=history_path)
+    record = record_of(question, shape, view, before=plan.before, reason=plan.reason, history_path=history_path)
     request = question.request
     found = validate.violations(request.format, view.messages)
     if found:
         found = validate.added(validate.violations(request.format, request.messages), found)
-    return Result(view, record, after, tuple(sorted({violation.rule for violation in found})))
+    return Result(view, record, record.compacted_input_tokens, tuple(sorted({violation.rule for violation in found})))
 
 
-def untouched(question: Question) -> Fits:
+def untouched(at: Standing) -> Fits:
     """The view under the record, as it is."""
-    return _left(standing(question))
-
-
-def view_of(question: Question) -> View:
-    """What the model would see if nothing new were decided."""
-    return standing(question).view
+    return _left(at)
 
 
 def _is_answered(state: Standing) -> bool:
@@ -81,7 +81,8 @@ def _is_answered(state: Standing) -> bool:
     record = state.question.record
     if record is None or not state.question.turn_id or record.turn_id != state.question.turn_id:
         return False
-    return record.reason is state.reason and record.compacted_input_tokens == state.before
+    told = Scale.learned(record.estimate_ratio).up(state.estimate)
+    return record.reason is state.reason and record.compacted_input_tokens == told
 
 
 def _is_over(state: Standing) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -27,19 +28,64 @@ class Means:
 
 
 class Scale(NamedTuple):
-    """Real over estimated tokens, as a fraction. Where nothing better than the estimate is known, 1/1."""
+    """Real tokens of an estimate: a ratio, and for whole requests a constant besides, which an estimate does not see,
+    such as a hidden prompt. Where nothing better than the estimate is known, it is exact.
+    """
 
     real: int = 1
     estimated: int = 1
+    hidden: int = 0
+
+    @classmethod
+    def through(cls, real: int, estimated: int) -> Scale:
+        """The scale on which a request of `estimated` tokens has `real` ones.
+
+        The estimate of text is off by a ratio, but never by more than `MOST_RATIO`; what is beyond that is hidden.
+        """
+        estimated = max(1, estimated)
+        if real > MOST_RATIO * estimated:
+            return cls(MOST_RATIO, 1, real - MOST_RATIO * estimated)
+        if real * MOST_RATIO < estimated:
+            return cls(1, MOST_RATIO, real - -(-estimated // MOST_RATIO))
+        return cls(real, estimated)
+
+    @classmethod
+    def learned(cls, ratio: float) -> Scale:
+        """The scale that a record has carried on; exact where it has learned nothing, or nothing plausible."""
+        if not 1 / MOST_OFF <= ratio <= MOST_OFF:
+            return cls()
+        return cls(*ratio.as_integer_ratio())
 
     def up(self, tokens: int) -> int:
-        """Estimated tokens as real ones, rounded up."""
+        """Estimated tokens of a part as real ones, rounded up."""
         return -(-tokens * self.real // self.estimated)
 
     def down(self, tokens: int) -> int:
-        """Real tokens as estimated ones, rounded down."""
+        """Real tokens of a part as estimated ones, rounded down."""
         return tokens * self.estimated // self.real
 
+    def whole(self, tokens: int) -> int:
+        """Estimated tokens of a whole request as real ones."""
+        return max(0, self.up(tokens) + self.hidden)
+
+    def room(self, tokens: int) -> int:
+        """Estimated tokens that a whole request may have to be within so many real ones."""
+        return self.down(tokens - self.hidden)
+
+
+def ratio_of(real: int, estimated: int) -> float:
+    """What a record carries on so that `Scale.learned` takes the estimate of its result back to the real number."""
+    ratio = real / max(1, estimated)
+    scale = Scale.learned(ratio)
+    return ratio if scale.up(estimated) <= real else math.nextafter(ratio, 0.0)
+
+
+MOST_RATIO = 2
+"""How many times its estimate a text may have been measured to take, or what part of it, languages and models mixed."""
+
+MOST_OFF = 10
+"""How many times the estimate, or what part of it, a provider's number may be to be believed. Hidden prompts of server
+tools have been seen to make it three times as large."""
 
 EXACT = Scale()
 
@@ -71,8 +117,8 @@ class Question:
 
     def total(self, view: View) -> int:
         """Real tokens of the whole request with these messages."""
-        return self.scale.up(self.fixed_tokens + view.tokens)
+        return self.scale.whole(self.fixed_tokens + view.tokens)
 
     def room(self, tokens: int) -> int:
         """Estimated tokens that messages may have under a limit in real tokens for the whole request."""
-        return self.scale.down(tokens) - self.fixed_tokens
+        return self.scale.room(tokens) - self.fixed_tokens

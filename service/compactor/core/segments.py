@@ -19,12 +19,17 @@ whose prefix has that digest, and it lists the messages of its own segment with 
 begins where the last one stopped, in the same log, is therefore new as a whole. Any other log (a retry, a fork, a lost
 record) is compared message by message. Positions are counted without the system messages at the head, because those may
 change from call to call.
+
+What a model wrote is kept beside it, as a note: a segment without messages, whose end line repeats the one before it.
+The summary itself is packed, so that whoever searches the history finds the messages and not what was made of them.
 """
 
 from __future__ import annotations
 
+import binascii
 import hashlib
 import re
+import zlib
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -107,12 +112,52 @@ def whole(segment: Segment) -> str:
 
 def addition(segment: Segment, size: int, read: Read) -> Addition:
     """What is to be appended to a history of `size` bytes so that it holds every message of the segment once."""
-    ends, keep = _survey(size, read)
-    fresh, top = _fresh(segment, (_index(read(at, stop - at)) for at, stop in reversed(ends)))
+    places, keep = _survey(size, read)
+    fresh, top = _fresh(segment, (_index(_line(place, read)) for place in reversed(places)))
     if not fresh:
         return Addition(size, b"")
     line_break = b"\n" if keep and read(keep - 1, 1) != b"\n" else b""
     return Addition(keep, line_break + _written(segment, fresh, top=top))
+
+
+def note(key: str, data: bytes, size: int, read: Read) -> Addition:
+    """What is to be appended to a history so that `noted` finds the data under a key of 64 hex digits."""
+    places, keep = _survey(size, read)
+    last = _index(_line(places[-1], read)) if places else _EMPTY
+    body = b"<!-- hango:summary " + b64encode(zlib.compress(data)) + b" -->\n"
+    facts = f"sequence=0 start={last.start} stop={last.stop} leading={last.leading}"
+    segment = _enclosed(body, facts, last.top, last.prefix, "", f"summary={key}")
+    return Addition(keep, (b"\n" if keep and read(keep - 1, 1) != b"\n" else b"") + segment)
+
+
+def noted(key: str, size: int, read: Read) -> bytes | None:
+    """The data that was noted last under a key; None where there is none."""
+    places, _ = _survey(size, read)
+    for place in reversed(places):
+        if place.key == key.encode():
+            return _unpacked(read(place.body, min(place.start - place.body, _LONGEST_NOTE)))
+    return None
+
+
+def _unpacked(body: bytes) -> bytes | None:
+    found = _NOTE.fullmatch(body)
+    try:
+        return zlib.decompressobj().decompress(b64decode(found[1]), _LONGEST_NOTE) if found else None
+    except (binascii.Error, zlib.error):
+        return None
+
+
+_LONGEST_NOTE = 1 << 22
+_NOTE = re.compile(rb"<!-- hango:summary ([A-Za-z0-9+/=]*) -->\n")
+
+
+class _Place(NamedTuple):
+    """Where a segment stands: what is in it, its end line, and the key of its summary where it is a note."""
+
+    body: int
+    start: int
+    stop: int
+    key: bytes | None
 
 
 class _Index(NamedTuple):
@@ -134,6 +179,7 @@ class _Index(NamedTuple):
                 yield position, blob[offset : offset + DIGEST_BYTES]
 
 
+_EMPTY = _Index(0, 0, 0, 0, b"", b"")
 _UNREADABLE = _Index(-1, -1, 0, 10**15, b"", b"")
 _RUN = re.compile(rb"(\d+)-\d+:((?:[A-Za-z0-9+/]{4})*)")
 
@@ -167,7 +213,9 @@ def _all_of(segment: Segment) -> range:
 
 _BEGIN_MARK = b"<!-- hango:begin "
 _END_MARK = b"<!-- hango:end "
-_BEGIN = re.compile(rb"<!-- hango:begin id=([0-9a-f]{16}) bytes=(\d{1,15}) index=(\d{1,15}) [ -~]*-->\n")
+_BEGIN = re.compile(
+    rb"<!-- hango:begin id=([0-9a-f]{16}) bytes=(\d{1,15}) index=(\d{1,15}) (?:summary=([0-9a-f]{64}) )?[ -~]*-->\n"
+)
 _BEGIN_LIMIT = 512
 _END = re.compile(
     rb"<!-- hango:end id=[0-9a-f]{16} bytes=\d+ sequence=\d+ start=(\d+) stop=(\d+) leading=(\d+) top=(\d+)"
@@ -186,15 +234,18 @@ def _written(segment: Segment, fresh: Sequence[int], *, top: int) -> bytes:
     body += b"" if body.endswith(b"\n") else b"\n"
     runs = ",".join(_runs(fresh, segment.digest))
     facts = f"sequence={segment.sequence} start={segment.start} stop={segment.stop} leading={segment.leading}"
-    identity = hashlib.sha256(f"{facts} {len(body)} {segment.prefix.hex()} {runs}".encode()).hexdigest()[:16]
+    top = max(top, segment.stop - segment.leading)
+    return _enclosed(body, facts, top, segment.prefix, runs, f"sequence={segment.sequence} reason={reason}")
+
+
+def _enclosed(body: bytes, facts: str, top: int, prefix: bytes, runs: str, title: str) -> bytes:
+    """A body between its begin line and its end line."""
+    named = f"{facts} {title} {len(body)} {prefix.hex()} {runs}"
+    identity = hashlib.sha256(named.encode()).hexdigest()[:16]
     end = (
-        f"<!-- hango:end id={identity} bytes={len(body)} {facts} top={max(top, segment.stop - segment.leading)}"
-        f" prefix={segment.prefix.hex()} messages={runs} -->\n"
+        f"<!-- hango:end id={identity} bytes={len(body)} {facts} top={top} prefix={prefix.hex()} messages={runs} -->\n"
     ).encode()
-    begin = (
-        f"<!-- hango:begin id={identity} bytes={len(body) + len(end)} index={len(end)}"
-        f" sequence={segment.sequence} reason={reason} -->\n"
-    ).encode()
+    begin = (f"<!-- hango:begin id={identity} bytes={len(body) + len(end)} index={len(end)} {title} -->\n").encode()
     return b"".join((begin, body, end))
 
 
@@ -216,14 +267,18 @@ def _index(line: bytes) -> _Index:
     return _Index(int(start), int(stop), int(leading), int(top), bytes.fromhex(prefix.decode()), runs)
 
 
-def _survey(size: int, read: Read) -> tuple[list[Span], int]:
-    """Where the end lines stand, oldest first, and how much of the history stays.
+def _line(place: _Place, read: Read) -> bytes:
+    return read(place.start, place.stop - place.start)
+
+
+def _survey(size: int, read: Read) -> tuple[list[_Place], int]:
+    """Where the segments stand, oldest first, and how much of the history stays.
 
     What is not ours is passed over: a file that was there before, a note at the end. As long as nothing but segments of
     ours stands before it, a segment that somebody edited still counts by its end line, wherever that stands now, and
     one without an end is cut off; anywhere else both may be something that quotes us.
     """
-    ends: list[Span] = []
+    places: list[_Place] = []
     at = 0
     all_ours = True
     while at < size:
@@ -232,15 +287,15 @@ def _survey(size: int, read: Read) -> tuple[list[Span], int]:
         place = _end_in_place(found, at, size, read) if found else None
         if found and not place and all_ours:
             place = _end_anywhere(found, at, size, read)
-        if place:
-            ends.append(place)
+        if found and place:
+            places.append(_Place(at + found.end(), place.start, place.stop, found[4]))
             at = place.stop
             continue
         if all_ours and (at + found.end() + int(found[2]) > size if found else _is_part_of_begin(line, size - at)):
-            return ends, at
+            return places, at
         all_ours = False
         at = _find(b"\n" + _BEGIN_MARK, at, size, read) + 1 or size
-    return ends, size
+    return places, size
 
 
 def _is_part_of_begin(line: bytes, rest: int) -> bool:

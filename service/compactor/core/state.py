@@ -10,7 +10,7 @@ from itertools import accumulate
 from compactor.core import boundary
 from compactor.core.arrange import arranged, shape_of
 from compactor.core.decision import Shape
-from compactor.core.question import Question
+from compactor.core.question import EXACT, Question, Scale
 from compactor.core.view import OURS, View
 from compactor.errors import WindowTooSmall
 from compactor.model import Message, Notice, NoticeCode, Reason
@@ -31,6 +31,16 @@ class Standing:
     is_repaired: bool
     before: int
     notices: tuple[Notice, ...]
+
+    @property
+    def estimate(self) -> int:
+        """Estimated tokens of the whole request."""
+        return self.question.fixed_tokens + self.view.tokens
+
+    def scaled(self, scale: Scale) -> Standing:
+        """The same with what is known of real tokens."""
+        question = replace(self.question, scale=scale)
+        return replace(self, question=question, before=question.total(self.view))
 
     @property
     def count(self) -> int:
@@ -125,11 +135,13 @@ class State(Standing):
 
 def standing(question: Question) -> Standing:
     """Where the question stands under its record, or without it where it is stale."""
+    if question.record is not None:
+        question = replace(question, scale=Scale.learned(question.record.estimate_ratio))
     shape = shape_of(question)
     notices: tuple[Notice, ...] = ()
     if shape is None:
         notices = (Notice(NoticeCode.RECORD_STALE, "the record was not made from this log; decided afresh"),)
-        question = replace(question, record=None)
+        question = replace(question, record=None, scale=EXACT)
         shape = Shape(repairs=question.settings.repair is Repair.SYNTHESIZE)
     view, clipped_values, is_repaired = arranged(question, shape)
     return Standing(question, shape, view, clipped_values, is_repaired, question.total(view), notices)

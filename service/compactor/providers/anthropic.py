@@ -1,19 +1,33 @@
-"""Anthropic's counting endpoint, through the official SDK. Key and address come from the environment, as the SDK reads
-them (`ANTHROPIC_API_KEY`, `ANTHROPIC_BASE_URL`).
+"""Anthropic's Messages API through the official SDK: its counting endpoint, and models that write summaries.
+
+Key and address come from the environment, as the SDK reads them (`ANTHROPIC_API_KEY`, `ANTHROPIC_BASE_URL`).
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
 
 import anthropic
 
-from compactor.model import Format, Request
-from compactor.ports import CountFailed
+from compactor.core.assignment import Prompt
+from compactor.model import Format, Request, SummarizerUsage
+from compactor.policy import LARGEST
+from compactor.ports import CountFailed, Failure, Reply, SummarizerFailed
 
 _COUNTED = ("model", "messages", "system", "tools", "tool_choice", "thinking", "output_config")
 """The members of a request that the endpoint takes; the rest do not change the count."""
+
+_RETRIES = 1
+"""How often the SDK asks again where the provider is overloaded, throttling or unreachable, within the same time."""
+
+_FAILURES = {401: Failure.UNAUTHORIZED, 408: Failure.TIMEOUT, 409: Failure.UNAVAILABLE, 429: Failure.RATE_LIMITED}
+_LONGEST_RETRY_SECONDS = 3_600.0
+_SURPRISES = (anthropic.AnthropicError, AttributeError, RecursionError, TypeError, ValueError)
+"""What the SDK raises when an answer is not what it should be."""
 
 
 class AnthropicCounter:
@@ -35,9 +49,90 @@ class AnthropicCounter:
             raise CountFailed(f"no answer in {timeout_seconds:g} s") from None
         except anthropic.APIStatusError as error:
             raise CountFailed(f"it answered with status {error.status_code}") from None
-        except (anthropic.AnthropicError, AttributeError, RecursionError, TypeError, ValueError) as error:
+        except _SURPRISES as error:
             raise CountFailed(f"the call failed ({type(error).__name__})") from None
         tokens = getattr(answer, "input_tokens", None)
         if type(tokens) is not int or tokens < 1:
             raise CountFailed("the answer is no number above 0")
         return tokens
+
+
+class AnthropicSummarizer:
+    """Has a model write, with nothing in the request that any model of the family refuses: no tools, no sampling
+    parameters, no reasoning, no prefill, no breakpoints.
+    """
+
+    def __init__(self, client: anthropic.AsyncAnthropic | None = None) -> None:
+        self._client = client or anthropic.AsyncAnthropic(max_retries=_RETRIES)
+
+    async def write(self, model: str, prompt: Prompt, max_output_tokens: int, timeout_seconds: float) -> Reply:
+        """The model's answer to a prompt. Raises SummarizerFailed."""
+        with _failures(timeout_seconds, tries=1 + self._client.max_retries):
+            async with asyncio.timeout(timeout_seconds):
+                response = await self._client.messages.with_raw_response.create(
+                    model=model,
+                    max_tokens=max_output_tokens,
+                    system=prompt.system,
+                    messages=[{"role": "user", "content": prompt.text}],
+                    timeout=timeout_seconds,
+                )
+                return _reply(response.parse(), model, calls=1 + response.retries_taken)
+
+
+@contextmanager
+def _failures(timeout_seconds: float, *, tries: int) -> Iterator[None]:
+    """What the SDK raises as SummarizerFailed; the provider's words, which may quote the conversation, are left out."""
+    try:
+        yield
+    except (TimeoutError, anthropic.APITimeoutError):
+        raise SummarizerFailed(f"no answer in {timeout_seconds:.3g} s", Failure.TIMEOUT) from None
+    except anthropic.APIStatusError as error:
+        status = error.status_code
+        failure = _FAILURES.get(status, Failure.UNAVAILABLE if status >= 500 else Failure.REFUSED)
+        calls = tries if failure in (Failure.UNAVAILABLE, Failure.RATE_LIMITED, Failure.TIMEOUT) else 1
+        raise SummarizerFailed(
+            f"the provider answered with status {status}", failure, calls=calls, retry_seconds=_retry_seconds(error)
+        ) from None
+    except anthropic.APIConnectionError:
+        raise SummarizerFailed("the provider cannot be reached", Failure.UNAVAILABLE, calls=tries) from None
+    except _SURPRISES as error:
+        raise SummarizerFailed(f"the answer is no message ({type(error).__name__})", Failure.UNAVAILABLE) from None
+
+
+def _reply(message: Any, model: str, *, calls: int) -> Reply:
+    """An answer as a value. Raises TypeError for what is no message."""
+    blocks = message.content
+    if not isinstance(blocks, list):
+        raise TypeError("the content is no list")
+    kinds = [getattr(block, "type", "") for block in blocks]
+    texts = [block.text for block, kind in zip(blocks, kinds, strict=True) if kind == "text"]
+    stop_reason = message.stop_reason
+    return Reply(
+        text="\n".join(text for text in texts if isinstance(text, str)),
+        stop_reason=stop_reason if isinstance(stop_reason, str) else "",
+        calls_tool="tool_use" in kinds or "server_tool_use" in kinds,
+        usage=_usage(getattr(message, "usage", None), model, calls),
+    )
+
+
+def _usage(usage: Any, model: str, calls: int) -> SummarizerUsage:
+    def tokens(name: str) -> int:
+        value = getattr(usage, name, 0)
+        return min(max(0, value), LARGEST) if type(value) is int else 0
+
+    return SummarizerUsage(
+        model,
+        calls,
+        tokens("input_tokens"),
+        tokens("output_tokens"),
+        tokens("cache_read_input_tokens"),
+        tokens("cache_creation_input_tokens"),
+    )
+
+
+def _retry_seconds(error: anthropic.APIStatusError) -> float | None:
+    try:
+        seconds = float(error.response.headers.get("retry-after", ""))
+    except ValueError:
+        return None
+    return min(seconds, _LONGEST_RETRY_SECONDS) if seconds >= 0 else None

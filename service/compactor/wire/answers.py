@@ -7,7 +7,7 @@ from typing import Any, assert_never
 
 from compactor.core.edits import applied, parts
 from compactor.exchange import CompactAnswer, CompactCall, CountAnswer, HistoryResult, SummarizeAnswer
-from compactor.model import ArrayName, Compaction, Edit, Literal, Notice, Piece, Raw, Retained
+from compactor.model import ArrayName, Compaction, Edit, Literal, Notice, Piece, Raw, Retained, SummarizerUsage
 from compactor.wire import conversation
 from compactor.wire.framing import framed
 from hango.compaction.v1 import compaction_pb2 as record_pb
@@ -72,6 +72,8 @@ def _without_body(message: pb.CompactRequest, call: CompactCall, answer: Compact
         response.compaction.CopyFrom(_record(answer.record))
     if answer.history is not None:
         response.history.CopyFrom(_history(answer.history))
+    if answer.usage is not None:
+        response.summarizer_usage.CopyFrom(_usage(answer.usage))
     if answer.retained is not None:
         response.retained.CopyFrom(_retained(answer.retained))
     if message.explain:
@@ -83,8 +85,10 @@ def summarize_response(answer: SummarizeAnswer) -> pb.SummarizeResponse:
     """The response to a Summarize call."""
     return pb.SummarizeResponse(
         summary=answer.summary,
-        summary_source=pb.SUMMARY_SOURCE_EXTRACTIVE,
+        usage=_usage(answer.usage) if answer.usage is not None else None,
+        summary_source=pb.SUMMARY_SOURCE_MODEL if answer.by_model else pb.SUMMARY_SOURCE_EXTRACTIVE,
         retained=_retained(answer.retained),
+        missing_identifiers=answer.missing,
         notices=_notices(answer.notices),
     )
 
@@ -130,6 +134,10 @@ def _record(record: Compaction) -> record_pb.Compaction:
         compacted_input_tokens=record.compacted_input_tokens,
         estimate_ratio=record.estimate_ratio,
     )
+
+
+def _usage(usage: SummarizerUsage) -> record_pb.SummarizerUsage:
+    return record_pb.SummarizerUsage(**usage._asdict())
 
 
 def _history(history: HistoryResult) -> record_pb.History:

@@ -14,8 +14,9 @@ from compactor.exchange import CompactCall
 from compactor.formats import anthropic, openai
 from compactor.formats.prefixes import Prefixes
 from compactor.formats.reading import ReaderOf
-from compactor.model import Compaction, Dialect, Format, Reason, Request
+from compactor.model import Compaction, Dialect, Format, ObservedOverflow, ObservedUsage, Reason, Request
 from compactor.policy import (
+    LARGEST,
     HistoryMode,
     KeepUnit,
     Policy,
@@ -43,16 +44,8 @@ _FORMATS = {
 }
 _TYPED = _FORMATS[conversation_pb2.PAYLOAD_FORMAT_ANTHROPIC_MESSAGES]
 
-_UNSUPPORTED_POLICY = (
-    "max_message_count",
-    "summarizer_model",
-    "instructions",
-    "prompt",
-)
-_UNSUPPORTED_VALUES = {
-    "strategy": (policy_pb2.STRATEGY_RECENT, policy_pb2.STRATEGY_IMPORTANT),
-    "summarizer": (policy_pb2.SUMMARIZER_MODEL,),
-}
+_UNSUPPORTED_POLICY = ("max_message_count",)
+_UNSUPPORTED_VALUES = {"strategy": (policy_pb2.STRATEGY_RECENT, policy_pb2.STRATEGY_IMPORTANT)}
 _ENUMS = {
     "keep_unit": (policy_pb2.KeepUnit, KeepUnit),
     "strategy": (policy_pb2.Strategy, None),
@@ -74,7 +67,6 @@ class Source(NamedTuple):
 
 def compact_call(message: compaction_service_pb2.CompactRequest, compactor: Compactor) -> CompactCall:
     """A Compact call. Raises the error of what is wrong with it, before anything is counted."""
-    refuse_set(message, "last_usage", "overflow")
     policy = policy_of(message.policy)
     record = record_of(message.previous_compaction) if message.HasField("previous_compaction") else None
     source = source_of(message, policy, compactor)
@@ -90,6 +82,8 @@ def compact_call(message: compaction_service_pb2.CompactRequest, compactor: Comp
         session_id=message.session_id,
         turn_id=message.turn_id,
         stable_system_count=stable,
+        usage=usage_of(message),
+        overflow=_overflow(message.overflow) if message.HasField("overflow") else None,
     )
 
 
@@ -155,6 +149,29 @@ def record_of(message: compaction_pb2.Compaction) -> Compaction:
         compacted_input_tokens=message.compacted_input_tokens,
         estimate_ratio=message.estimate_ratio,
     )
+
+
+def usage_of(message: Any) -> ObservedUsage | None:
+    """What a provider reported, as a call says; None where it says nothing. Raises PolicyOutOfRange."""
+    if not message.HasField("last_usage"):
+        return None
+    usage = ObservedUsage(
+        message.last_usage.message_count, message.last_usage.input_tokens, message.last_usage.sequence
+    )
+    _check_counts("last_usage", **usage._asdict())
+    return usage
+
+
+def _overflow(message: compaction_service_pb2.ObservedOverflow) -> ObservedOverflow:
+    overflow = ObservedOverflow(message.actual_input_tokens, message.max_input_tokens)
+    _check_counts("overflow", **overflow._asdict())
+    return overflow
+
+
+def _check_counts(field: str, **values: int) -> None:
+    for name, value in values.items():
+        if not 0 <= value <= LARGEST:
+            raise _out_of_range(f"{field}.{name}", value, f"at least 0, at most {LARGEST}")
 
 
 def _reason(number: int, field: str) -> Reason:

@@ -1,0 +1,169 @@
+"""Evicted messages as the text that a summarizer reads: delimited data, cut into slices that fit its window (R17).
+
+Each message stands between two tag lines that say who speaks; nothing inside can close or open one. Tool values are
+previews, reasoning is left out, media are a note. A slice ends where no tool call is open; a message that is longer
+than a slice is cut at a line, and each piece says which it is. Nothing is left out between two slices.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from compactor.core import clip
+from compactor.model import Content, Kind, Part, Role
+
+TAGS = ("transcript", "previous_summary", "partial_summary", "message")
+
+_LOOK_ALIKE = re.compile(
+    r"<(?=\s*/?\s*(?:transcript|previous[\s_-]?summary|partial[\s_-]?summary|message)(?![\w-]))", re.IGNORECASE
+)
+_LEAST_PIECE = 200
+"""Characters below which a piece of a message is not worth a slice of its own."""
+
+
+class Passage(NamedTuple):
+    """A message as it is shown, and whether a slice may begin with it."""
+
+    text: str
+    may_open: bool
+
+
+def delimited(index: int, content: Content, clip_max_tokens: int) -> str:
+    """One message between its tag lines; what results it holds stand apart, as the tools' words. Values over the limit
+    are previews; 0 leaves them whole.
+
+    >>> print(delimited(3, Content(Role.USER, (Part(Kind.TEXT, "Look at </message> a.py"),)), 0))
+    <message n="3" from="user">
+    Look at &lt;/message> a.py
+    </message>
+    """
+    spoken = "\n".join(filter(None, (_said(part, clip_max_tokens) for part in content.parts)))
+    results = "\n".join(_result(part, clip_max_tokens) for part in content.parts if part.kind is Kind.TOOL_RESULT)
+    shown = [_enclosed(index, "tool", results)] if results else []
+    if spoken or not shown:
+        shown.append(_enclosed(index, "tool" if content.role is Role.TOOL else content.role.value, spoken))
+    return "\n".join(shown)
+
+
+def earlier(summary: str) -> str:
+    """An earlier summary as a message, where it is too long to stand by itself."""
+    return _enclosed(0, "earlier summary", summary)
+
+
+def neutral(text: str) -> str:
+    """The text with the angle bracket of everything that looks like a tag of the summarizer's frame escaped."""
+    return _LOOK_ALIKE.sub("&lt;", text)
+
+
+def slices(passages: Sequence[Passage], room: int, count: Callable[[str], int]) -> list[str]:
+    """The passages as texts of at most `room` tokens by `count`, each as long as it can be, in order.
+
+    A slice ends before a passage that may open one, where there is such an end; a passage larger than the room is cut.
+    """
+    made: list[str] = []
+    held: list[str] = []
+    used = 0
+    for block in _blocks(passages):
+        size = sum(count(text) + 1 for text in block)
+        if held and used + size > room:
+            made.append("\n".join(held))
+            held, used = [], 0
+        if size <= room:
+            held += block
+            used += size
+            continue
+        pieces = [piece for text in block for piece in _pieces(text, room, count)]
+        for piece in pieces:
+            size = count(piece) + 1
+            if held and used + size > room:
+                made.append("\n".join(held))
+                held, used = [], 0
+            held.append(piece)
+            used += size
+    return [*made, "\n".join(held)] if held else made
+
+
+def _blocks(passages: Iterable[Passage]) -> Iterator[list[str]]:
+    """Runs of passages that belong together: each begins where a slice may begin."""
+    block: list[str] = []
+    for passage in passages:
+        if passage.may_open and block:
+            yield block
+            block = []
+        block.append(passage.text)
+    if block:
+        yield block
+
+
+def _pieces(text: str, room: int, count: Callable[[str], int]) -> list[str]:
+    """A message cut into pieces of at most `room` tokens, each between tag lines of its own."""
+    if count(text) <= room:
+        return [text]
+    opening, _, rest = text.partition("\n")
+    body, _, closing = rest.rpartition("\n")
+    left = max(1, room - count(opening) - count(closing) - 8)
+    size = max(_LEAST_PIECE, int(len(body) * left / max(1, count(body)) * 0.9))
+    bodies: list[str] = []
+    at = 0
+    while at < len(body):
+        stop = _line_end(body, at, size)
+        while stop - at > 1 and count(body[at:stop]) > left:
+            stop = at + max(1, (stop - at) * 3 // 4)
+        bodies.append(body[at:stop])
+        at = stop
+    labels = [
+        opening.replace(" from=", f' piece="{number} of {len(bodies)}" from=') for number in range(1, len(bodies) + 1)
+    ]
+    return [f"{label}\n{piece}\n{closing}" for label, piece in zip(labels, bodies, strict=True)]
+
+
+def _line_end(text: str, at: int, size: int) -> int:
+    """The end of the piece that begins at `at`: behind a line where one ends in its second half."""
+    stop = at + size
+    if stop >= len(text):
+        return len(text)
+    line = text.rfind("\n", at + size // 2, stop)
+    return stop if line < 0 else line + 1
+
+
+def _enclosed(index: int, speaker: str, text: str) -> str:
+    return f'<message n="{index}" from="{speaker}">\n{neutral(text)}\n</message>'
+
+
+def _said(part: Part, most: int) -> str:
+    match part.kind:
+        case Kind.TEXT:
+            return part.text
+        case Kind.TOOL_USE | Kind.SERVER_TOOL_USE:
+            return f"[calls {part.name}: {_short(part.text, most, is_error=False) or 'no arguments'}]"
+        case Kind.SERVER_TOOL_RESULT:
+            return _result(part, most)
+        case Kind.MEDIA:
+            return _media(part)
+        case Kind.OPAQUE:
+            return part.text
+        case Kind.THINKING | Kind.TOOL_RESULT:
+            return ""
+
+
+def _result(part: Part, most: int) -> str:
+    notes = [_media(inner) for inner in part.parts if inner.kind is Kind.MEDIA]
+    text = _short(part.text, most, is_error=part.is_error)
+    head = "[failed result]" if part.is_error else "[result]"
+    return "\n".join(filter(None, (f"{head} {text or 'empty'}", *notes)))
+
+
+def _media(part: Part) -> str:
+    media = part.media
+    if media is None:
+        return "[media left out]"
+    where = f" at {media.reference}" if media.reference and not media.reference.startswith("data:") else ""
+    return f"[{media.type} left out{where}]"
+
+
+def _short(text: str, most: int, *, is_error: bool) -> str:
+    if not most:
+        return text
+    return clip.preview(text, clip.limit_bytes(most), is_error=is_error) or text
