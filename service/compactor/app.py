@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
@@ -369,15 +369,14 @@ def _paid(error: NotWritten) -> SummarizerUsage | None:
 
 def _provider_error(error: NotWritten) -> ProviderFailed:
     """Why there is no summary, as the error of a call that wants a model's."""
-    match error.failure:
-        case Failure.RATE_LIMITED:
-            return ProviderRateLimited(error.why, retry_seconds=error.retry_seconds)
-        case Failure.TIMEOUT:
-            return ProviderTimeout(error.why)
-        case Failure.UNAVAILABLE:
-            return ProviderUnavailable(error.why)
-        case _:
-            return SummaryRejected(error.why)
+    kinds: Mapping[Failure | None, type[ProviderFailed]] = {
+        Failure.UNAVAILABLE: ProviderUnavailable,
+        Failure.TIMEOUT: ProviderTimeout,
+        Failure.RATE_LIMITED: ProviderRateLimited,
+    }
+    made = kinds.get(error.failure, SummaryRejected)(f"no summary by a model: {error.why}", detail=error.why)
+    made.retry_seconds = error.retry_seconds
+    return made
 
 
 def _check_session(call: CompactCall, settings: Settings) -> None:

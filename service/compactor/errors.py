@@ -101,9 +101,7 @@ class RequestTooLarge(CompactionError):
 class ProviderFailed(CompactionError):
     """No model wrote a usable summary. `retry_seconds` is when the provider wants to be asked again, None if unsaid."""
 
-    def __init__(self, why: str, /, *, retry_seconds: float | None = None) -> None:
-        super().__init__(f"no summary by a model: {why}", detail=why)
-        self.retry_seconds = retry_seconds
+    retry_seconds: float | None = None
 
 
 class ProviderUnavailable(ProviderFailed):

@@ -14,7 +14,7 @@ from grpc_status import rpc_status
 
 from compactor import status
 from compactor.app import Compactor
-from compactor.errors import CompactionError, MalformedPayload, Overloaded, RequestTooLarge
+from compactor.errors import CompactionError, MalformedPayload, Overloaded, ProviderFailed, RequestTooLarge
 from compactor.exchange import CompactAnswer, CompactCall
 from compactor.wire import answers, calls
 from hango.compaction.v1 import compaction_service_pb2 as pb
@@ -27,6 +27,7 @@ T = TypeVar("T")
 Answered = TypeVar("Answered", covariant=True)
 Context: TypeAlias = "grpc.aio.ServicerContext[Any, Any]"
 RETRY_MILLISECONDS = 500
+_PUSHBACK, _NEVER = "grpc-retry-pushback-ms", "-1"
 LARGE_BYTES = 2 << 20
 """Requests from this size on are read in a thread: reading one for the first time may take tens of milliseconds."""
 
@@ -160,7 +161,9 @@ async def _abort(context: Context, error: CompactionError) -> NoReturn:
     made = rpc_status.to_status(status.status_of(error))
     metadata = list(made.trailing_metadata)
     if isinstance(error, Overloaded):
-        metadata.append(("grpc-retry-pushback-ms", str(RETRY_MILLISECONDS)))
+        metadata.append((_PUSHBACK, str(RETRY_MILLISECONDS)))
+    elif isinstance(error, ProviderFailed):
+        metadata.append((_PUSHBACK, _NEVER))  # the provider was asked as often as is sensible
     await context.abort(made.code, made.details, tuple(metadata))
     raise error
 

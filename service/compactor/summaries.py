@@ -56,6 +56,7 @@ _SLACK, _LEAST_SLACK = 1.5, 64
 _RETRY_SHARE = 0.6
 _PART_SHARE = 3
 _WINDOW_SHARE = 3
+_SMALL_WINDOW = 4  # one in which our own words would take a quarter
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,7 +228,10 @@ class Summaries:
             share = 1.0 if at == len(task.models) - 1 else FIRST_MODEL_SHARE
             if failed and (left < LEAST_SECONDS or failed.failure is Failure.UNAUTHORIZED):
                 break
-            work = _Work(task, model, self._profile_of(model), summarizer, self._semaphore, spent, share * left)
+            counting = heuristic(model, Format.ANTHROPIC_MESSAGES)
+            work = _Work(
+                task, model, self._profile_of(model), summarizer, self._semaphore, spent, share * left, counting
+            )
             try:
                 text = await work.summary(source)
             except SummarizerFailed as error:
@@ -329,16 +333,12 @@ class _Work:
     permits: asyncio.Semaphore
     spent: _Spent
     seconds: float
-    counting: Counting = field(init=False)
-    started: float = field(init=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "counting", heuristic(self.model, Format.ANTHROPIC_MESSAGES))
-        object.__setattr__(self, "started", time.monotonic())
+    counting: Counting
+    started: float = field(default_factory=time.monotonic)
 
     async def summary(self, source: Sequence[Passage]) -> str:
         """The summary of everything. Raises SummarizerFailed or _NoUse."""
-        asked = self.task.assignment
+        asked = self._asked_for
         wanted = self._wanted(asked.max_tokens)
         room = self._room(wanted)
         previous = self._count(asked.previous)
@@ -455,7 +455,14 @@ class _Work:
     @property
     def _spare(self) -> int:
         """The model's window without the words around the data."""
-        return self.profile.max_input_tokens - self._count(assignment.frame_of(self.task.assignment))
+        return self.profile.max_input_tokens - self._count(assignment.frame_of(self._asked_for))
+
+    @property
+    def _asked_for(self) -> Assignment:
+        """What the model is asked for, in few words where its window is small."""
+        asked = self.task.assignment
+        is_small = self._count(assignment.frame_of(asked)) * _SMALL_WINDOW > self.profile.max_input_tokens
+        return replace(asked, wording=assignment.BRIEF) if is_small else asked
 
     def _count(self, text: str) -> int:
         return self.counting.text(text) if text else 0

@@ -6,6 +6,7 @@ Key and address come from the environment, as the SDK reads them (`ANTHROPIC_API
 from __future__ import annotations
 
 import asyncio
+import inspect
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -76,7 +77,10 @@ class AnthropicSummarizer:
                     messages=[{"role": "user", "content": prompt.text}],
                     timeout=timeout_seconds,
                 )
-                return _reply(response.parse(), model, calls=1 + response.retries_taken)
+                message: Any = response.parse()
+                if inspect.isawaitable(message):  # of the SDK's second major version on
+                    message = await message
+                return _reply(message, model, calls=1 + response.retries_taken)
 
 
 @contextmanager

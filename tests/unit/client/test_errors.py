@@ -20,7 +20,8 @@ def test_every_error_of_the_service_is_known(kind: type[service_errors.Compactio
     assert (error.reason, error.code, error.message) == (entry.reason, entry.code, "a sentence")
     assert error.metadata == {"field": "policy.x", "value": "3"}
     assert error.retry_seconds == (entry.retry_seconds or None)
-    assert error.is_retryable == bool(entry.retry_seconds)
+    is_momentary = entry.code in (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED)
+    assert error.is_retryable == (is_momentary or bool(entry.retry_seconds))
 
 
 @pytest.mark.parametrize(

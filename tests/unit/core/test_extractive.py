@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from compactor.core import extractive
-from compactor.core.extractive import extract
+from compactor.core.extractive import carried, extract
 from compactor.core.retained import harvest, last_words, retain
 from compactor.formats.anthropic import AnthropicDialect
 from compactor.formats.openai import OpenAIDialect
@@ -182,7 +182,7 @@ def test_own_summary_is_not_swallowed_whole_again() -> None:
     text = "The key is BC-90125."
     sizes = []
     for _ in range(5):
-        text, _ = extract(RETAINED, max_tokens=2_000, count=count, last_words="Done.", previous=text)
+        text, _ = extract(RETAINED, max_tokens=2_000, count=count, last_words="Done.", previous=carried(text))
         sizes.append(len(text))
         assert text.count("The key is BC-90125.") == 1
     assert len(set(sizes)) == 1
