@@ -85,6 +85,8 @@ class Counts:
         if settings.characters_per_token is not None:
             return count
         count = replace(count, scale=at.question.scale)
+        if at.is_answered:
+            return count
         known = anchor.of_overflow(at, overflow)
         if known is None and settings.token_counter is not TokenCounter.PROVIDER:
             known = anchor.of_usage(at, usage)

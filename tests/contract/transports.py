@@ -102,10 +102,9 @@ class InProcess:
 
     def count_tokens(self, request: pb.CountTokensRequest) -> pb.CountTokensResponse:
         async def answered() -> pb.CountTokensResponse:
-            calls.refuse_set(request, "last_usage")
-            policy = calls.policy_of(request.policy)
+            usage, policy = calls.usage_of(request), calls.policy_of(request.policy)
             source = calls.source_of(request, policy, self._compactor)
-            return answers.count_response(await self._compactor.count_tokens(source.request, policy))
+            return answers.count_response(await self._compactor.count_tokens(source.request, policy, usage))
 
         return self._run(answered)
 

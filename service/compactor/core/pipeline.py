@@ -17,7 +17,6 @@ from compactor.core import briefing, evict, lighten, validate
 from compactor.core.arrange import arranged, record_of
 from compactor.core.decision import Decision, Fits, Plan
 from compactor.core.inspect import checked
-from compactor.core.question import Scale
 from compactor.core.state import Standing, State, surveyed
 from compactor.core.view import View
 from compactor.model import Compaction, Notice, NoticeCode, Outcome, Reason
@@ -38,7 +37,7 @@ class Result:
 
 def prepare(at: Standing) -> Decision:
     """What has to be done for the request to fit. Raises for a request that cannot be sent or cannot fit."""
-    if _is_answered(at) or not _is_over(at):
+    if at.is_answered or not _is_over(at):
         return _left(at)
     state = surveyed(at)
     if at.question.reason is Reason.TRUNCATE:
@@ -74,15 +73,6 @@ def finish(plan: Plan, summary: str, history_path: str, *, kept: str | None = No
 def untouched(at: Standing) -> Fits:
     """The view under the record, as it is."""
     return _left(at)
-
-
-def _is_answered(state: Standing) -> bool:
-    """Whether this very question was answered by its record: same turn, same reason, nothing appended since (R3)."""
-    record = state.question.record
-    if record is None or not state.question.turn_id or record.turn_id != state.question.turn_id:
-        return False
-    told = Scale.learned(record.estimate_ratio).up(state.estimate)
-    return record.reason is state.reason and record.compacted_input_tokens == told
 
 
 def _is_over(state: Standing) -> bool:

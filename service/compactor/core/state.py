@@ -43,6 +43,14 @@ class Standing:
         return replace(self, question=question, before=question.total(self.view))
 
     @property
+    def is_answered(self) -> bool:
+        """Whether this very question was answered by its record: same turn and reason, nothing appended since (R3)."""
+        record, turn_id = self.question.record, self.question.turn_id
+        if record is None or not turn_id or (record.turn_id, record.reason) != (turn_id, self.reason):
+            return False
+        return record.compacted_input_tokens == Scale.learned(record.estimate_ratio).up(self.estimate)
+
+    @property
     def count(self) -> int:
         """Messages of the view."""
         return len(self.view.messages)
