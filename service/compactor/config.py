@@ -169,6 +169,7 @@ def from_environment(environment: Mapping[str, str] = os.environ) -> Config:
         keep_fraction=values["HANGO_CONTEXT_KEEP_FRAC"],
         max_argument_tokens=values["HANGO_TOOL_ARG_MAX_TOKENS"],
         summarizer_model=values["HANGO_SUMMARIZER_MODEL"] or None,
+        summarizer_timeout_seconds=values["HANGO_SUMMARIZER_TIMEOUT_SECONDS"],
     )
     try:
         profiles = merged(table, values["HANGO_MODEL_PROFILES"])
@@ -185,7 +186,6 @@ def from_environment(environment: Mapping[str, str] = os.environ) -> Config:
         count_timeout_seconds=values["HANGO_COUNT_TIMEOUT_SECONDS"],
         summarizer=values["HANGO_SUMMARIZER"],
         summaries=Limits(
-            timeout_seconds=values["HANGO_SUMMARIZER_TIMEOUT_SECONDS"],
             max_calls=values["HANGO_SUMMARIZER_MAX_CALLS"],
             max_parallel=values["HANGO_SUMMARIZER_MAX_PARALLEL"],
         ),

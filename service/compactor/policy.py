@@ -139,6 +139,7 @@ class Settings:
     min_gain: float
     summarizer: Summarizer
     summarizer_model: str
+    summarizer_timeout_seconds: float
     summary_max_tokens: int
     instructions: str
     prompt: str
@@ -212,7 +213,8 @@ def resolve(policy: Policy, profile: Profile, max_output_tokens: int | None) -> 
         min_gain=_first(policy.min_gain_fraction, 0.10),
         summarizer=_first(policy.summarizer, Summarizer.AUTO),
         summarizer_model=policy.summarizer_model or profile.summarizer_model,
-        summary_max_tokens=_first(policy.summary_max_tokens, 4_096),
+        summarizer_timeout_seconds=profile.summarizer_timeout_seconds,
+        summary_max_tokens=_first(policy.summary_max_tokens, profile.summary_max_tokens),
         instructions=policy.instructions or "",
         prompt=policy.prompt or "",
         retained_max_tokens=_first(

@@ -38,6 +38,8 @@ class Profile:
     keep_messages: int | None = None
     max_argument_tokens: int = 1_000
     summarizer_model: str = ""
+    summarizer_timeout_seconds: float = 60.0
+    summary_max_tokens: int = 4_096
     is_known: bool = True
 
 

@@ -38,6 +38,8 @@ from compactor.ports import Failure, Leaf, Reply, Summarizer, SummarizerFailed, 
 from compactor.profiles import Profile, profile_of
 
 log = logging.getLogger("compactor")
+progress = logging.getLogger("compactor.progress")
+"""A line for every part of a summary that takes many calls."""
 
 REMEMBERED_BYTES = 16 << 20
 LEAST_TOKENS = 48
@@ -61,9 +63,8 @@ _SMALL_WINDOW = 4  # one in which our own words would take a quarter
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How much may be spent on one summary: seconds in all, calls in all, and calls at once in this process."""
+    """How many calls one summary may take, and how many may be made at once in this process."""
 
-    timeout_seconds: float = 60.0
     max_calls: int = 32
     max_parallel: int = 4
 
@@ -106,7 +107,8 @@ class Task:
 
     `models` are asked in order, the next one where the one before cannot be reached. `passages` is made only when a
     model is asked. `count` counts the result as the request that it goes into is counted, `most_tokens` is what it may
-    have by that, and `max_tokens` of the assignment what it should have. `subject` is all of the content that the
+    have by that, and `max_tokens` of the assignment what it should have. `timeout_seconds` is the time for all of it,
+    however many calls it takes. `subject` is all of the content that the
     summary depends on, as a digest. `session_id` names the history where the summary is kept; empty: nowhere.
     """
 
@@ -116,6 +118,7 @@ class Task:
     count: Callable[[str], int]
     most_tokens: int
     subject: bytes
+    timeout_seconds: float = 60.0
     turn_id: str = ""
     session_id: str = ""
 
@@ -165,7 +168,7 @@ class Summaries:
         known = self._known.recall(key)
         if known is not None and known.answers(task.turn_id):
             return known.told()
-        patience = self._limits.timeout_seconds
+        patience = task.timeout_seconds
         if seconds_left is not None:
             patience = min(patience, 0.9 * seconds_left - LEAST_SECONDS)
         flight = self._flights.get(key)
@@ -189,7 +192,7 @@ class Summaries:
 
     async def _flown(self, task: Task, summarizer: Summarizer) -> Written:
         """The work on a task, whoever waits for it: kept summaries are looked up first, new ones are kept."""
-        deadline = time.monotonic() + self._limits.timeout_seconds
+        deadline = time.monotonic() + task.timeout_seconds
         async with AsyncExitStack() as stack:
             leaf = await self._leaf(task, stack)
             known = _Known.read(leaf.data) if leaf and leaf.data else None
@@ -205,7 +208,7 @@ class Summaries:
         if self._shelf is None or not task.session_id:
             return None
         try:
-            place = self._shelf.leaf(task.session_id, task.key, self._limits.timeout_seconds)
+            place = self._shelf.leaf(task.session_id, task.key, task.timeout_seconds)
             return await stack.enter_async_context(place)
         except HistoryError as error:
             log.warning("the summaries of session %s could not be looked up: %s", task.session_id, error)
@@ -375,7 +378,7 @@ class _Work:
             nonlocal done
             found = await self._accepted(partial(ask, text), text, wanted, lambda _: None)
             done += 1
-            log.info("summary of session %s: %s %d of %d", self.task.session_id or "-", what, done, len(long))
+            progress.info("summary of session %s: %s %d of %d", self.task.session_id or "-", what, done, len(long))
             return found
 
         try:

@@ -106,6 +106,7 @@ async def by_model(
             count=count,
             most_tokens=most,
             subject=_subject(plan),
+            timeout_seconds=settings.summarizer_timeout_seconds,
             turn_id=turn_id,
             session_id=session_id,
         ),
@@ -145,6 +146,7 @@ async def of_messages(
             count=count,
             most_tokens=settings.summary_max_tokens * 2,
             subject=hashlib.sha256(request.body[slice(*request.array)]).digest(),
+            timeout_seconds=settings.summarizer_timeout_seconds,
         ),
         seconds_left,
     )

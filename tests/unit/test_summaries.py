@@ -27,7 +27,13 @@ def count(text: str) -> int:
 
 
 def task(
-    *models: str, text: str = SOURCE, turn: str = "", session: str = "", most: int = 1_000, **assignment: Any
+    *models: str,
+    text: str = SOURCE,
+    turn: str = "",
+    session: str = "",
+    most: int = 1_000,
+    seconds: float = 60.0,
+    **assignment: Any,
 ) -> Task:
     return Task(
         models=models or ("claude-haiku-4-5",),
@@ -36,6 +42,7 @@ def task(
         count=count,
         most_tokens=most,
         subject=text.encode(),
+        timeout_seconds=seconds,
         turn_id=turn,
         session_id=session,
     )
@@ -300,7 +307,7 @@ def test_the_previous_summary_is_carried_however_long_it_is() -> None:
 
 def test_time_for_all_calls_together_is_bounded() -> None:
     model = Slow(5)
-    (result,) = written(Summaries(model, limits=Limits(timeout_seconds=0.6)), task())
+    (result,) = written(Summaries(model), task(seconds=0.6))
     assert refused(result).failure is Failure.TIMEOUT
 
 

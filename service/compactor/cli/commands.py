@@ -138,6 +138,7 @@ def _client(arguments: Arguments) -> Client:
     if arguments.target is not None:
         return Client.connect(arguments.target, timeout=arguments.timeout)
     log_to_stderr(logging.ERROR)
+    logging.getLogger("compactor.progress").setLevel(logging.INFO)  # a summary of many calls takes its time
     return Client.in_process(timeout=arguments.timeout)
 
 

@@ -29,7 +29,7 @@ class CompactionServiceStub(object):
     """Keeps a long agent session inside its model's context window.
 
     The service is stateless: everything that a decision depends on is in the request. What a server keeps (token counts
-    by content hash) only saves work; losing it never changes an answer. Errors carry a google.rpc.ErrorInfo of the domain
+    by content hash, summaries that were paid for) only saves work and money; losing it never makes an answer wrong. Errors carry a google.rpc.ErrorInfo of the domain
     "hango.compaction.v1" whose reason is one of ErrorReason.
     """
 
@@ -60,7 +60,7 @@ class CompactionServiceServicer(object):
     """Keeps a long agent session inside its model's context window.
 
     The service is stateless: everything that a decision depends on is in the request. What a server keeps (token counts
-    by content hash) only saves work; losing it never changes an answer. Errors carry a google.rpc.ErrorInfo of the domain
+    by content hash, summaries that were paid for) only saves work and money; losing it never makes an answer wrong. Errors carry a google.rpc.ErrorInfo of the domain
     "hango.compaction.v1" whose reason is one of ErrorReason.
     """
 
@@ -124,7 +124,7 @@ class CompactionService(object):
     """Keeps a long agent session inside its model's context window.
 
     The service is stateless: everything that a decision depends on is in the request. What a server keeps (token counts
-    by content hash) only saves work; losing it never changes an answer. Errors carry a google.rpc.ErrorInfo of the domain
+    by content hash, summaries that were paid for) only saves work and money; losing it never makes an answer wrong. Errors carry a google.rpc.ErrorInfo of the domain
     "hango.compaction.v1" whose reason is one of ErrorReason.
     """
 
