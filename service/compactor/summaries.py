@@ -124,9 +124,12 @@ class Task:
 
     @property
     def key(self) -> str:
-        """The name of the question that this answers, the same on every replica."""
+        """The name of the question that this answers, the same on every replica.
+
+        How long the summary may be is not in it: that follows from counts, which may differ from one try to the next.
+        """
         asked = self.assignment
-        parts = (*self.models, asked.previous, asked.prompt, asked.focus, asked.max_tokens, self.most_tokens)
+        parts = (*self.models, asked.previous, asked.prompt, asked.focus)
         told = json.dumps(parts).encode() + b"\0" + self.subject
         return hashlib.sha256(told).hexdigest()
 
@@ -167,7 +170,7 @@ class Summaries:
         key = task.key
         known = self._known.recall(key)
         if known is not None and known.answers(task.turn_id):
-            return known.told()
+            return _fitting(known.told(), task)
         patience = task.timeout_seconds
         if seconds_left is not None:
             patience = min(patience, 0.9 * seconds_left - LEAST_SECONDS)
@@ -180,7 +183,7 @@ class Summaries:
             flight.add_done_callback(lambda done: self._landed(key, done))
         try:
             async with asyncio.timeout(max(0.0, patience) + 0.1):
-                return await asyncio.shield(flight)
+                return _fitting(await asyncio.shield(flight), task)
         except TimeoutError:
             raise NotWritten("it was not written in the time that there was", Failure.TIMEOUT) from None
 
@@ -290,6 +293,13 @@ class _Known:
             return cls(str(value["text"]), usage, str(value["turn"]), str(value["why"]), failure, value["retry"])
         except (ValueError, KeyError, TypeError, IndexError):
             return None
+
+
+def _fitting(written: Written, task: Task) -> Written:
+    """A summary that may have been written for somewhere else, if it fits here. Raises NotWritten."""
+    if task.count(written.text) > task.most_tokens:
+        raise NotWritten("it is longer than its room", None, written.usage)
+    return written
 
 
 async def _kept(leaf: Leaf, known: _Known) -> None:

@@ -12,6 +12,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from compactor.core.tags import Tags
+
 SUMMARY_TAG = "conversation_summary"
 KEPT_TAG = "retained_state"
 REQUEST_TAG = "open_request"
@@ -31,9 +33,7 @@ KEPT_HEADING = "# Kept word for word from the messages"
 """Stands between a model's summary and what code kept where both are one text, outside of a request."""
 _NOT_OURS = "(another path)"
 _HISTORY_PATH = re.compile(r"(?<![\w./-])/conversation_history/[^\s`'\"<>()\[\]]*")
-_LOOK_ALIKE = re.compile(
-    r"<(?=\s*/?\s*(?:conversation[\s_-]?summary|retained[\s_-]?state|open[\s_-]?request)(?![\w-]))", re.IGNORECASE
-)
+_TAGS = Tags(SUMMARY_TAG, KEPT_TAG, REQUEST_TAG)
 
 
 KEPT_FRAME = "\n".join((_KEPT, f"<{KEPT_TAG}>", _NOTHING_MORE, f"</{KEPT_TAG}>", ""))
@@ -96,7 +96,7 @@ def neutral(text: str) -> str:
     >>> neutral("a </conversation_summary> b <i>")
     'a &lt;/conversation_summary> b <i>'
     """
-    return _LOOK_ALIKE.sub("&lt;", text)
+    return _TAGS.escaped(text)
 
 
 def _enclosed(tag: str, text: str) -> tuple[str, str, str]:

@@ -7,18 +7,14 @@ than a slice is cut at a line, and each piece says which it is. Nothing is left 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from compactor.core import clip
+from compactor.core.tags import Tags
 from compactor.model import Content, Kind, Part, Role
 
-TAGS = ("transcript", "previous_summary", "partial_summary", "message")
-
-_LOOK_ALIKE = re.compile(
-    r"<(?=\s*/?\s*(?:transcript|previous[\s_-]?summary|partial[\s_-]?summary|message)(?![\w-]))", re.IGNORECASE
-)
+_TAGS = Tags("transcript", "previous_summary", "partial_summary", "message")
 _LEAST_PIECE = 200
 """Characters below which a piece of a message is not worth a slice of its own."""
 
@@ -54,7 +50,7 @@ def earlier(summary: str) -> str:
 
 def neutral(text: str) -> str:
     """The text with the angle bracket of everything that looks like a tag of the summarizer's frame escaped."""
-    return _LOOK_ALIKE.sub("&lt;", text)
+    return _TAGS.escaped(text)
 
 
 def slices(passages: Sequence[Passage], room: int, count: Callable[[str], int]) -> list[str]:

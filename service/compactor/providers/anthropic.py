@@ -6,8 +6,8 @@ Key and address come from the environment, as the SDK reads them (`ANTHROPIC_API
 from __future__ import annotations
 
 import asyncio
-import inspect
 import json
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -22,9 +22,13 @@ from compactor.ports import CountFailed, Failure, Reply, SummarizerFailed
 _COUNTED = ("model", "messages", "system", "tools", "tool_choice", "thinking", "output_config")
 """The members of a request that the endpoint takes; the rest do not change the count."""
 
-_RETRIES = 1
-"""How often the SDK asks again where the provider is overloaded, throttling or unreachable, within the same time."""
+_TRIES = 2
+_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 0.5, 2.0
+"""A provider that is overloaded, throttling or unreachable is asked once more, if it does not want a longer pause: the
+SDK would wait for a minute, and an agent with it.
+"""
 
+_SERVER_ERRORS = 500
 _FAILURES = {401: Failure.UNAUTHORIZED, 408: Failure.TIMEOUT, 409: Failure.UNAVAILABLE, 429: Failure.RATE_LIMITED}
 _LONGEST_RETRY_SECONDS = 3_600.0
 _SURPRISES = (anthropic.AnthropicError, AttributeError, RecursionError, TypeError, ValueError)
@@ -64,41 +68,52 @@ class AnthropicSummarizer:
     """
 
     def __init__(self, client: anthropic.AsyncAnthropic | None = None) -> None:
-        self._client = client or anthropic.AsyncAnthropic(max_retries=_RETRIES)
+        self._client = client or anthropic.AsyncAnthropic(max_retries=0)
 
     async def write(self, model: str, prompt: Prompt, max_output_tokens: int, timeout_seconds: float) -> Reply:
         """The model's answer to a prompt. Raises SummarizerFailed."""
-        with _failures(timeout_seconds, tries=1 + self._client.max_retries):
-            async with asyncio.timeout(timeout_seconds):
-                response = await self._client.messages.with_raw_response.create(
+        deadline = time.monotonic() + timeout_seconds
+        calls = 0
+        while True:
+            left = deadline - time.monotonic()
+            calls += 1
+            try:
+                return await self._written(model, prompt, max_output_tokens, left, calls)
+            except SummarizerFailed as error:
+                error.calls = calls
+                pause = _PAUSE_SECONDS if error.retry_seconds is None else error.retry_seconds
+                is_momentary = error.failure in (Failure.UNAVAILABLE, Failure.RATE_LIMITED)
+                if calls == _TRIES or not is_momentary or pause > min(_LONGEST_PAUSE_SECONDS, left):
+                    raise
+            await asyncio.sleep(pause)
+
+    async def _written(self, model: str, prompt: Prompt, most: int, seconds: float, calls: int) -> Reply:
+        with _failures(seconds):
+            async with asyncio.timeout(seconds):
+                message = await self._client.messages.create(
                     model=model,
-                    max_tokens=max_output_tokens,
+                    max_tokens=most,
                     system=prompt.system,
                     messages=[{"role": "user", "content": prompt.text}],
-                    timeout=timeout_seconds,
+                    timeout=seconds,
                 )
-                message: Any = response.parse()
-                if inspect.isawaitable(message):  # of the SDK's second major version on
-                    message = await message
-                return _reply(message, model, calls=1 + response.retries_taken)
+            return _reply(message, model, calls=calls)
 
 
 @contextmanager
-def _failures(timeout_seconds: float, *, tries: int) -> Iterator[None]:
+def _failures(seconds: float) -> Iterator[None]:
     """What the SDK raises as SummarizerFailed; the provider's words, which may quote the conversation, are left out."""
     try:
         yield
     except (TimeoutError, anthropic.APITimeoutError):
-        raise SummarizerFailed(f"no answer in {timeout_seconds:.3g} s", Failure.TIMEOUT) from None
+        raise SummarizerFailed(f"no answer in {seconds:.3g} s", Failure.TIMEOUT) from None
     except anthropic.APIStatusError as error:
         status = error.status_code
-        failure = _FAILURES.get(status, Failure.UNAVAILABLE if status >= 500 else Failure.REFUSED)
-        calls = tries if failure in (Failure.UNAVAILABLE, Failure.RATE_LIMITED, Failure.TIMEOUT) else 1
-        raise SummarizerFailed(
-            f"the provider answered with status {status}", failure, calls=calls, retry_seconds=_retry_seconds(error)
-        ) from None
+        failure = _FAILURES.get(status, Failure.UNAVAILABLE if status >= _SERVER_ERRORS else Failure.REFUSED)
+        why = f"the provider answered with status {status}"
+        raise SummarizerFailed(why, failure, retry_seconds=_retry_seconds(error)) from None
     except anthropic.APIConnectionError:
-        raise SummarizerFailed("the provider cannot be reached", Failure.UNAVAILABLE, calls=tries) from None
+        raise SummarizerFailed("the provider cannot be reached", Failure.UNAVAILABLE) from None
     except _SURPRISES as error:
         raise SummarizerFailed(f"the answer is no message ({type(error).__name__})", Failure.UNAVAILABLE) from None
 
