@@ -96,7 +96,7 @@ class Counts:
             return count
         if settings.token_counter is TokenCounter.AUTO:
             low, high = DOUBTFUL_FROM * settings.trigger, DOUBTFUL_TO * settings.trigger
-            if not low <= at.question.scale.whole(at.estimate) <= high:
+            if not low <= at.before <= high:
                 return count
         body = edits.applied(at.question.request, messages_edit(at.question.request, at.view))
         return await self._asked(at.question.request, body, at.estimate, count, seconds_left)

@@ -22,25 +22,24 @@ TRUNCATE_AIM = 0.5
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Standing:
-    """Where a question stands: the view under its record, of `before` real tokens."""
+    """Where a question stands: the view under its record, of `estimate` estimated tokens, the whole request counted."""
 
     question: Question
     shape: Shape
     view: View
     clipped_values: int
     is_repaired: bool
-    before: int
+    estimate: int
     notices: tuple[Notice, ...]
 
     @property
-    def estimate(self) -> int:
-        """Estimated tokens of the whole request."""
-        return self.question.fixed_tokens + self.view.tokens
+    def before(self) -> int:
+        """Real tokens of the whole request."""
+        return self.question.scale.whole(self.estimate)
 
     def scaled(self, scale: Scale) -> Standing:
         """The same with what is known of real tokens."""
-        question = replace(self.question, scale=scale)
-        return replace(self, question=question, before=question.total(self.view))
+        return replace(self, question=replace(self.question, scale=scale))
 
     @property
     def is_answered(self) -> bool:
@@ -152,7 +151,8 @@ def standing(question: Question) -> Standing:
         question = replace(question, record=None, scale=EXACT)
         shape = Shape(repairs=question.settings.repair is Repair.SYNTHESIZE)
     view, clipped_values, is_repaired = arranged(question, shape)
-    return Standing(question, shape, view, clipped_values, is_repaired, question.total(view), notices)
+    estimate = question.fixed_tokens + view.tokens
+    return Standing(question, shape, view, clipped_values, is_repaired, estimate, notices)
 
 
 def surveyed(at: Standing) -> State:
@@ -162,7 +162,7 @@ def surveyed(at: Standing) -> State:
     cuts = boundary.cuts(messages, first, thinking_enabled=question.request.thinking_enabled)
     suffix = _suffix_tokens(messages)
     return State(
-        question, at.shape, at.view, at.clipped_values, at.is_repaired, at.before, at.notices, first, cuts, suffix
+        question, at.shape, at.view, at.clipped_values, at.is_repaired, at.estimate, at.notices, first, cuts, suffix
     )
 
 
