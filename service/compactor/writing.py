@@ -180,7 +180,7 @@ def _beside(
     notices = list(_over_budget(dropped))
     attached = sum(text in kept for text in lost.identifiers)
     if attached:
-        detail = f"{attached} of {len(retained.identifiers)} identifiers that the model's summary lost were put back"
+        detail = f"{attached} of {len(lost.identifiers)} identifiers that the model's summary lost were put back"
         notices.append(Notice(NoticeCode.IDENTIFIERS_REATTACHED, detail))
     return Summary(
         written.text, kept, replace(retained, dropped=dropped), tuple(notices), written.usage, lost.identifiers

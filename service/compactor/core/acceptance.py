@@ -53,8 +53,8 @@ _REFUSED = re.compile(
 _SOURCE = r"(?:conversation|transcript|messages?|text|content)\b"
 _ASKED = re.compile(
     r"\A(?!\s*(?:[#*|>-]|\d+[.)])).{0,240}?(?:"
-    r"\b(?:please|(?:could|can|would) you)(?: please| kindly)? (?:provide|share|paste|send|supply)(?: me| us)?(?: with)?"
-    rf"(?: \w+){{0,3}} {_SOURCE}"
+    r"\b(?:please|(?:could|can|would) you)(?: please| kindly)? (?:provide|share|paste|send|supply)"
+    rf"(?: me| us)?(?: with)?(?: \w+){{0,3}} {_SOURCE}"
     rf"|\bi (?:don'?t|do not|can'?t|cannot) (?:see|have|find) (?:any|the|a)(?: \w+){{0,2}} {_SOURCE}"
     rf"|\bno {_SOURCE} (?:(?:was|were|has been|have been) (?:provided|given|included|shared|attached)|to summari[sz]e)"
     rf"|{_SOURCE} (?:appears?|seems?) to be (?:empty|missing))",
