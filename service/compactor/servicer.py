@@ -123,6 +123,8 @@ class Servicer(pb_grpc.CompactionServiceServicer):
             return await call(request, context, size)
         except CompactionError as error:
             return await _abort(context, error)
+        except RecursionError:  # read at the edge of what the parser takes, then looked at again from deeper inside
+            return await _abort(context, MalformedPayload("the request is nested too deeply", detail="depth"))
         except Exception as error:
             frames = "".join(traceback.format_tb(error.__traceback__))
             log.error("internal failure: %s\n%s", type(error).__name__, frames)
