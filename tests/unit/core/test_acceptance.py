@@ -235,7 +235,9 @@ def test_echo_is_rejected_also_with_other_white_space() -> None:
 
 def test_quotes_in_a_summary_are_no_echo() -> None:
     passage = " ".join(f"word{number} of a message that somebody wrote" for number in range(40))
-    text = f"The user wrote: {passage[:500]}\n\nThat was done: the words were counted, sorted, and written to words.txt."
+    text = (
+        f"The user wrote: {passage[:500]}\n\nThat was done: the words were counted, sorted, and written to words.txt."
+    )
     assert accepted(text, passage) == text
 
 
