@@ -1,8 +1,9 @@
 """Evicted messages as the text that a summarizer reads: delimited data, cut into slices that fit its window (R17).
 
 Each message stands between two tag lines that say who speaks; nothing inside can close or open one. Tool values are
-previews, reasoning is left out, media are a note. A slice ends where no tool call is open; a message that is longer
-than a slice is cut at a line, and each piece says which it is. Nothing is left out between two slices.
+previews, reasoning is left out, media are a note unless they are text. A slice ends where no tool call is open; a
+message that is longer than a slice is cut at a line, and each piece says which it is. Nothing is left out between two
+slices.
 """
 
 from __future__ import annotations
@@ -11,12 +12,20 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from compactor.core import clip
+from compactor.core.media import document_text
 from compactor.core.tags import Tags
 from compactor.model import Content, Kind, Part, Role
 
 _TAGS = Tags("transcript", "previous_summary", "partial_summary", "message")
-_LEAST_PIECE = 200
-"""Characters below which a piece of a message is not worth a slice of its own."""
+_END = "\n</message>"
+_LEAST_PIECE, _LEAST_TOKENS = 200, 8
+"""Characters and tokens that a piece of a message is tried with at least."""
+
+_SLACK = 4
+"""Tokens by which a piece may count more between its tag lines than by itself."""
+
+_LONGEST_ADDRESS = 500
+"""Characters beyond which what should name a medium is taken for the medium itself."""
 
 
 class Passage(NamedTuple):
@@ -93,26 +102,37 @@ def _blocks(passages: Iterable[Passage]) -> Iterator[list[str]]:
         yield block
 
 
-def _pieces(text: str, room: int, count: Callable[[str], int]) -> list[str]:
-    """A message cut into pieces of at most `room` tokens, each between tag lines of its own."""
-    if count(text) <= room:
-        return [text]
-    opening, _, rest = text.partition("\n")
-    body, _, closing = rest.rpartition("\n")
-    left = max(1, room - count(opening) - count(closing) - 8)
-    size = max(_LEAST_PIECE, int(len(body) * left / max(1, count(body)) * 0.9))
-    bodies: list[str] = []
+def _pieces(text: str, room: int, count: Callable[[str], int]) -> Iterator[str]:
+    """What is said in a message, and what its results say, cut into pieces of at most `room` tokens, each between tag
+    lines of its own.
+    """
+    for said in text.removesuffix(_END).split(f"{_END}\n"):
+        whole = f"{said}{_END}"
+        if count(whole) <= room:
+            yield whole
+            continue
+        opening, _, body = said.partition("\n")
+        longest = _labelled(opening, len(body), len(body))
+        bodies = list(_cut(body, max(_LEAST_TOKENS, room - count(f"{longest}\n{_END}") - _SLACK), count))
+        for number, piece in enumerate(bodies, start=1):
+            yield f"{_labelled(opening, number, len(bodies))}\n{neutral(piece)}{_END}"
+
+
+def _labelled(opening: str, number: int, pieces: int) -> str:
+    """The tag line of one of some pieces."""
+    return opening.replace(" from=", f' piece="{number} of {pieces}" from=')
+
+
+def _cut(body: str, most: int, count: Callable[[str], int]) -> Iterator[str]:
+    """A text in pieces of at most `most` tokens, cut behind a line where there is one."""
+    size = max(_LEAST_PIECE, int(len(body) * most / max(1, count(body)) * 0.9))
     at = 0
     while at < len(body):
         stop = _line_end(body, at, size)
-        while stop - at > 1 and count(body[at:stop]) > left:
+        while stop - at > 1 and count(body[at:stop]) > most:
             stop = at + max(1, (stop - at) * 3 // 4)
-        bodies.append(body[at:stop])
+        yield body[at:stop]
         at = stop
-    labels = [
-        opening.replace(" from=", f' piece="{number} of {len(bodies)}" from=') for number in range(1, len(bodies) + 1)
-    ]
-    return [f"{label}\n{piece}\n{closing}" for label, piece in zip(labels, bodies, strict=True)]
 
 
 def _line_end(text: str, at: int, size: int) -> int:
@@ -125,7 +145,7 @@ def _line_end(text: str, at: int, size: int) -> int:
 
 
 def _enclosed(index: int, speaker: str, text: str) -> str:
-    return f'<message n="{index}" from="{speaker}">\n{neutral(text)}\n</message>'
+    return f'<message n="{index}" from="{speaker}">\n{neutral(text)}{_END}'
 
 
 def _said(part: Part, most: int) -> str:
@@ -137,7 +157,7 @@ def _said(part: Part, most: int) -> str:
         case Kind.SERVER_TOOL_RESULT:
             return _result(part, most)
         case Kind.MEDIA:
-            return _media(part)
+            return _media(part, most)
         case Kind.OPAQUE:
             return part.text
         case Kind.THINKING | Kind.TOOL_RESULT:
@@ -145,18 +165,21 @@ def _said(part: Part, most: int) -> str:
 
 
 def _result(part: Part, most: int) -> str:
-    notes = [_media(inner) for inner in part.parts if inner.kind is Kind.MEDIA]
+    notes = [_media(inner, most) for inner in part.parts if inner.kind is Kind.MEDIA]
     text = _short(part.text, most, is_error=part.is_error)
     head = "[failed result]" if part.is_error else "[result]"
     return "\n".join(filter(None, (f"{head} {text or 'empty'}", *notes)))
 
 
-def _media(part: Part) -> str:
+def _media(part: Part, most: int) -> str:
     media = part.media
     if media is None:
         return "[media left out]"
-    where = f" at {media.reference}" if media.reference and not media.reference.startswith("data:") else ""
-    return f"[{media.type} left out{where}]"
+    if text := document_text(media):
+        return f"[{media.type}] {_short(text, most, is_error=False)}"
+    address = media.reference.strip()
+    is_address = 0 < len(address) <= _LONGEST_ADDRESS and address[:5].lower() != "data:"
+    return f"[{media.type} left out{f' at {address}' if is_address else ''}]"
 
 
 def _short(text: str, most: int, *, is_error: bool) -> str:
