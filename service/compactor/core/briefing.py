@@ -32,7 +32,7 @@ _NOTHING_MORE = "Nothing more."
 KEPT_HEADING = "# Kept word for word from the messages"
 """Stands between a model's summary and what code kept where both are one text, outside of a request."""
 _NOT_OURS = "(another path)"
-_HISTORY_PATH = re.compile(r"(?<![\w./-])/conversation_history/[^\s`'\"<>()\[\]]*")
+_HISTORY_PATH = re.compile(r"(?<![\w./~-])/[/.]*conversation_history/[\w.:/%~-]*", re.ASCII)
 _TAGS = Tags(SUMMARY_TAG, KEPT_TAG, REQUEST_TAG)
 
 
@@ -105,6 +105,10 @@ def _enclosed(tag: str, text: str) -> tuple[str, str, str]:
 
 def _without_foreign(text: str, history_path: str) -> str:
     """The text without the paths of histories other than the one that stands behind it."""
-    if "/conversation_history/" not in text:
-        return text
-    return _HISTORY_PATH.sub(lambda found: found[0] if found[0].rstrip(".,;:") == history_path else _NOT_OURS, text)
+
+    def ours(found: re.Match[str]) -> str:
+        rest = found[0].removeprefix(history_path)
+        is_ours = history_path and len(rest) < len(found[0]) and "/" not in rest and ".md" not in rest
+        return found[0] if is_ours else _NOT_OURS
+
+    return _HISTORY_PATH.sub(ours, text) if "conversation_history/" in text else text
