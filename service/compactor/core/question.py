@@ -52,7 +52,7 @@ class Scale(NamedTuple):
     @classmethod
     def learned(cls, ratio: float) -> Scale:
         """The scale that a record has carried on; exact where it has learned nothing, or nothing plausible."""
-        if not 1 / MOST_OFF <= ratio <= MOST_OFF:
+        if not math.nextafter(1 / MOST_OFF, 0.0) <= ratio <= MOST_OFF:  # where `ratio_of` took a step down
             return cls()
         return cls(*ratio.as_integer_ratio())
 
