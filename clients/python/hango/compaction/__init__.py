@@ -7,6 +7,7 @@ context window.
         result = client.compact(body, session_id="tour")
 
 `Client` and `AsyncClient` make the contract's calls, over gRPC or in this process. What fails is a `CompactionError`.
+`Session` and `AsyncSession` wrap the model calls of an agent, and keep them inside the window.
 The messages of the contract are in `hango.compaction.v1`; those that a caller makes or keeps are here as well.
 """
 
@@ -33,8 +34,13 @@ from hango.compaction.errors import (
     UnpairedTools,
     WindowTooSmall,
 )
+from hango.compaction.ladder import ContextOverflow, compaction_of
+from hango.compaction.overflow import overflow_in, overflow_of
 from hango.compaction.sources import format_of, policy_of
+from hango.compaction.tool import COMPACT_CONVERSATION, compact_conversation
 from hango.compaction.transport import AsyncChannel, AsyncInProcess, AsyncTransport, Channel, InProcess, Transport
+from hango.compaction.turn import AsyncSession, AsyncTurn, CallResult, Session, Turn
+from hango.compaction.usage import Usage, usage_of
 from hango.compaction.v1.compaction_pb2 import Compaction
 from hango.compaction.v1.compaction_service_pb2 import (
     CompactResponse,
@@ -47,17 +53,22 @@ from hango.compaction.v1.conversation_pb2 import Conversation
 from hango.compaction.v1.policy_pb2 import Policy
 
 __all__ = [
+    "COMPACT_CONVERSATION",
     "DEFAULT_TIMEOUT_SECONDS",
     "AsyncChannel",
     "AsyncClient",
     "AsyncInProcess",
+    "AsyncSession",
     "AsyncTransport",
+    "AsyncTurn",
+    "CallResult",
     "Channel",
     "Client",
     "CompactResponse",
     "CompactResult",
     "Compaction",
     "CompactionError",
+    "ContextOverflow",
     "Conversation",
     "CountTokensResponse",
     "DeadlineExceeded",
@@ -75,13 +86,21 @@ __all__ = [
     "PolicyOutOfRange",
     "ProviderFailed",
     "RequestTooLarge",
+    "Session",
     "SummarizeResponse",
     "Transport",
+    "Turn",
     "Unauthenticated",
     "UnknownFormat",
     "UnpairedTools",
+    "Usage",
     "WindowTooSmall",
     "apply_edits",
+    "compact_conversation",
+    "compaction_of",
     "format_of",
+    "overflow_in",
+    "overflow_of",
     "policy_of",
+    "usage_of",
 ]
