@@ -59,7 +59,7 @@ def free_port() -> int:
 def running(folder: Path, listen: str | None, variables: dict[str, str]) -> Iterator[Server]:
     target = listen or f"127.0.0.1:{free_port()}"
     log, root = folder / "server.log", folder / "histories"
-    environment = bare_environment(HANGO_LISTEN=target, HANGO_HISTORY_ROOT=str(root), **variables)
+    environment = bare_environment(**{"HANGO_LISTEN": target, "HANGO_HISTORY_ROOT": str(root), **variables})
     command = [sys.executable, "-m", "compactor", "serve"]
     with log.open("wb") as stream, subprocess.Popen(command, env=environment, stderr=stream) as process:
         server = Server(target, root, log, process)
