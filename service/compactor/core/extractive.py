@@ -127,14 +127,14 @@ def _sections(retained: Retained, *, last_words: str, previous: str) -> list[_Se
     others = [_code(text) for text in retained.identifiers if text.strip("./") not in known]
     sections = [
         _Section(INSTRUCTIONS, _newest_last([_point(text) for text in retained.instructions]), 1e9, 1.0, 1e9),
-        _Section(REQUESTS, _newest_and_oldest(map(_point, retained.requests)), 60, 0.95, 1e6),
+        _Section(REQUESTS, _newest_and_oldest(map(_point, retained.requests)), 200, 0.8, 1e6),
         _Section(PLAN, _open_first(retained.plan), 40, 0.97, 80),
         _Section(QUESTIONS, _in_order(map(_point, retained.open_questions)), 80, 0.9, 80),
         _Section(STANDING, _in_order(_quote(last_words)), 100, 0.8, 160),
-        _Section(FILES, _in_order(changed), 9, 0.985, 20, label="Changed"),
-        _Section(FILES, _in_order(read), 4, 0.97, 8, label="Read"),
-        _Section(OUTCOMES, _in_order(_outcomes(retained.tool_outcomes)), 22, 0.97, 40),
-        _Section(IDENTIFIERS, _in_order(others), 5, 0.985, 12, label="Seen"),
+        _Section(FILES, _in_order(changed), 14, 0.97, 20, label="Changed"),
+        _Section(FILES, _in_order(read), 8, 0.95, 8, label="Read"),
+        _Section(OUTCOMES, _in_order(_outcomes(retained.tool_outcomes)), 40, 0.9, 40),
+        _Section(IDENTIFIERS, _in_order(others), 6, 0.9992, 12, label="Seen"),
         _Section(EARLIER, _in_order(_quote(previous)), 100, 0.8, 160),
     ]
     return [section for section in sections if section.items]
@@ -287,4 +287,5 @@ def _quote(text: str) -> list[str]:
 
 
 def _code(text: str) -> str:
-    return f"`{' '.join(text.replace('`', ' ').split())}`"
+    """A name as it stands in a list: marks around each would cost as much as every third name."""
+    return " ".join(text.replace("`", " ").split())

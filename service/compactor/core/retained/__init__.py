@@ -122,6 +122,7 @@ def _from_user(parts: tuple[Part, ...]) -> Harvest:
     identifiers.scan(said, found, weight)
     if not looks_like_output:
         identifiers.scan_named(said, found, weight)
+        identifiers.scan_symbols(said, found, weight)
     return Harvest(
         instructions.find(said),
         requests.find(said),
@@ -159,6 +160,7 @@ def _from_assistant(parts: tuple[Part, ...]) -> Harvest:
     if said:
         identifiers.scan(said, found, identifiers.IN_WORDS)
         identifiers.scan_named(said, found, identifiers.IN_WORDS)
+        identifiers.scan_symbols(said, found, identifiers.IN_WORDS)
         step = plan.from_text(said)
         if step:
             steps.append(step)
@@ -178,6 +180,7 @@ def _use(part: Part, given: dict[str, object], found: dict[str, int], *, silent:
     if given:
         for name, value in args.leaves(given):
             identifiers.scan_argument(name, value, found, identifiers.IN_ARGUMENTS)
+            identifiers.scan_symbols(value, found, identifiers.IN_ARGUMENTS)
     elif part.text:
         identifiers.scan(part.text, found, identifiers.IN_ARGUMENTS)
     name = part.name.lower()
@@ -199,5 +202,7 @@ def _question(given: dict[str, object]) -> str:
 def _answer(part: Part, found: dict[str, int]) -> Answer:
     text = wording.without_reminder(part.text)
     outcome, failed = outcomes.answer(text, is_error=part.is_error)
-    identifiers.scan(text, found, identifiers.IN_FAILURE if failed else identifiers.IN_RESULT)
+    weight = identifiers.IN_FAILURE if failed else identifiers.IN_RESULT
+    identifiers.scan(text, found, weight)
+    identifiers.scan_symbols(text, found, weight)
     return Answer(part.id, outcome, failed, part.name)

@@ -6,8 +6,10 @@ text backwards. What people and the assistant write, and short arguments, are al
 neither: constants, file names, addresses, words in backticks. A long text gives its head and its tail, where ids and
 results stand.
 
-Rank: where it was seen (arguments of tools count most, then the user's words, failures, the assistant's words,
-results), how often, and how lately.
+Names of code are words of several parts. They are found in the head and the tail of every text.
+
+Worth: the sum over all sightings of what the place says for it (arguments of tools count most, then the user's words,
+failures, the assistant's words, results), halved every few messages.
 """
 
 from __future__ import annotations
@@ -19,17 +21,22 @@ from typing import NamedTuple
 
 from compactor.core.retained import wording
 
-MOST_IDENTIFIERS = 400
-MOST_IN_MESSAGE = 64
+MOST_IDENTIFIERS = 1_000
+MOST_IN_MESSAGE = 128
 LONGEST = 240
 LONGEST_SAID = 400
 WINDOW = 12_288
 WINDOW_NAMED = 8_192
 WINDOW_VALUE = 2_048  # what is written to files is found there
+WINDOW_SYMBOLS = 4_096
 
 IN_RESULT, IN_WORDS, IN_FAILURE, IN_REQUEST, IN_ARGUMENTS, CHANGED = 1, 2, 3, 4, 5, 6
-RECENCY = 6.0
+HALF_LIFE, NEVER_LESS = 15.0, 0.02
+"""Messages after which a sighting is worth half, and what it is worth however old. Measured on real sessions: of what
+an agent named next, most was on the table in the last messages, and the rest had been named often.
+"""
 
+_WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]{3,79}")
 _LETTERS = "À-ɏЀ-ӿ"  # of alphabets whose words stand between blanks; others would run on into the prose
 _ANCHORED = re.compile(
     rf"[0-9/](?:(?<=/)[\w.@~%{_LETTERS}-][\w./@+~%{_LETTERS}-]{{2,}}|(?<=[A-Za-z_.$-][0-9])[\w./-]+|(?<=[A-Z]-[0-9])"
@@ -120,6 +127,16 @@ def scan_named(text: str, found: dict[str, int], weight: int) -> None:
                     found.setdefault(name, weight)
 
 
+def scan_symbols(text: str, found: dict[str, int], weight: int) -> None:
+    """Adds the names of code in a text: words of several parts, joined by an underscore or a capital letter."""
+    if len(text) > WINDOW_SYMBOLS:
+        text = wording.ends(text, WINDOW_SYMBOLS)
+    for word in dict.fromkeys(_WORD.findall(text)):
+        is_plain = word.islower() or word[1:].islower() or word.isupper()
+        if word not in found and not (is_plain and "_" not in word.strip("_")):
+            found[word] = weight
+
+
 def scan_argument(name: str, value: str, found: dict[str, int], weight: int) -> None:
     """Adds an argument of a tool: as a whole where it looks like one identifier, else what stands in it.
 
@@ -149,27 +166,23 @@ def sightings(found: dict[str, int]) -> tuple[Sighting, ...]:
 
 
 def merge(messages: Iterable[tuple[Sighting, ...]], changed: Iterable[str]) -> tuple[str, ...]:
-    """The identifiers of all messages, best first; `changed` are the paths of files that were changed."""
-    counts: dict[str, int] = {}
-    weights: dict[str, int] = {}
-    last: dict[str, int] = {}
-    at = 0
-    for seen in messages:
-        at += 1
-        for text, weight in seen:
-            counts[text] = counts.get(text, 0) + 1
-            if weight > weights.get(text, 0):
-                weights[text] = weight
-            last[text] = at
+    """The identifiers of all messages, oldest first, in the order of their worth; `changed` are the paths of files that
+    were changed.
+    """
+    seen = list(messages)
+    scores: dict[str, float] = {}
+    for age, sightings in zip(range(len(seen) - 1, -1, -1), seen, strict=True):
+        fresh = 0.5 ** (age / HALF_LIFE) + NEVER_LESS
+        for text, weight in sightings:
+            scores[text] = scores.get(text, 0.0) + weight * fresh
     for path in changed:
-        if path in weights:
-            weights[path] = CHANGED
+        if path in scores:
+            scores[path] += CHANGED
 
-    def rank(text: str) -> tuple[float, int, str]:
-        score = 2 * weights[text] + min(counts[text], 8) + RECENCY * last[text] / at + _kind(text)
-        return -score, -last[text], text
+    def rank(text: str) -> tuple[float, str]:
+        return -scores[text] * _kind(text), text
 
-    return tuple(sorted(counts, key=rank)[:MOST_IDENTIFIERS])
+    return tuple(sorted(scores, key=rank)[:MOST_IDENTIFIERS])
 
 
 def _take_urls(text: str, found: dict[str, int], weight: int) -> str:
@@ -221,15 +234,11 @@ def _is_name(name: str) -> bool:
 @lru_cache(maxsize=1 << 15)
 def _kind(text: str) -> float:
     """What the look of an identifier says for it: an id cannot be guessed or found again, a number says little."""
-    if text[0] == "/" or "://" in text:
-        return 1.0
     if _PAIR.fullmatch(text):
-        return -2.0
+        return 0.5
     has_digit = any(map(str.isdigit, text))
-    if has_digit and _HEX.fullmatch(text.replace("-", "")) and not text.isdigit():
-        return 2.0
-    if has_digit and any(map(str.isupper, text)):
-        return 2.0
     if text.replace(".", "").replace(",", "").isdigit():
-        return 0.0
-    return 1.0 if has_digit or "." in text or "/" in text or "_" in text else 0.5
+        return 0.7
+    if has_digit and _HEX.fullmatch(text.replace("-", "")):
+        return 1.5
+    return 1.2 if text[0] == "/" or "://" in text or "." in text or (has_digit and not text.islower()) else 1.0

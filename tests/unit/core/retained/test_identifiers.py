@@ -82,8 +82,8 @@ def test_argument_of_a_tool_outranks_an_id_seen_in_a_result() -> None:
     assert {"HAT023", "gift_card_8020792"} <= set(kept)
 
 
-def test_numbers_that_name_nothing_and_modes_are_no_identifiers() -> None:
-    arguments = '{"timeout": 120000, "output_mode": "files_with_matches", "order_number": 4412345}'
+def test_numbers_that_name_nothing_are_no_identifiers() -> None:
+    arguments = '{"timeout": 120000, "output_mode": "content", "order_number": 4412345}'
     call = Content(Role.ASSISTANT, (Part(Kind.TOOL_USE, arguments, "c1", "Grep"),))
     assert retain([harvest(call)]).identifiers == ("4412345",)
 
