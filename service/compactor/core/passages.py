@@ -113,7 +113,8 @@ def _pieces(text: str, room: int, count: Callable[[str], int]) -> Iterator[str]:
             continue
         opening, _, body = said.partition("\n")
         longest = _labelled(opening, len(body), len(body))
-        bodies = list(_cut(body, max(_LEAST_TOKENS, room - count(f"{longest}\n{_END}") - _SLACK), count))
+        most = max(_LEAST_TOKENS, room - count(f"{longest}\n{_END}") - _SLACK)
+        bodies = list(_cut(body, most, count)) or [""]
         for number, piece in enumerate(bodies, start=1):
             yield f"{_labelled(opening, number, len(bodies))}\n{neutral(piece)}{_END}"
 
