@@ -369,9 +369,8 @@ def test_a_compaction_that_the_model_asked_for_is_made_once(kind: Kind) -> None:
     assert service.reasons == ["TOOL", "UNSPECIFIED"]
 
 
-def test_the_models_wish_stands_until_a_compacted_call_is_answered(kind: Kind) -> None:
-    tool = answer(90, 50, reason="TOOL")
-    service = Service(UNANSWERED[0], tool, tool, tool, AS_IT_IS)
+def test_the_models_wish_stands_until_the_service_has_compacted_for_it(kind: Kind) -> None:
+    service = Service(UNANSWERED[0], NotServed("no", code=grpc.StatusCode.UNAVAILABLE), answer(90, 50, reason="TOOL"))
     made = kind(service)
     made.session.request_compaction()
     made.run(BODY, Provider(REPLY))
@@ -379,10 +378,17 @@ def test_the_models_wish_stands_until_a_compacted_call_is_answered(kind: Kind) -
         made.run(BODY, Provider(RuntimeError("rate limit")))
     made.run(BODY, Provider(REPLY))
     assert service.reasons == ["TOOL", "TOOL", "TOOL"]
+
+
+def test_a_model_call_that_fails_after_the_compaction_does_not_have_it_made_again(kind: Kind) -> None:
+    service = Service(answer(90, 50, reason="TOOL"), answer(50, 50, outcome="REUSED"))
+    made = kind(service)
     made.session.request_compaction()
-    made.run(BODY, Provider(made.session.request_compaction and REPLY))
+    with pytest.raises(RuntimeError):
+        made.run(BODY, Provider(RuntimeError("rate limit")))
     made.run(BODY, Provider(REPLY))
-    assert service.reasons[3:] == ["TOOL", "UNSPECIFIED"]
+    assert service.reasons == ["TOOL", "UNSPECIFIED"]
+    assert service.calls[1].previous_compaction.sequence == 1
 
 
 def test_counters_are_written_once_a_turn_whatever_was_retried(kind: Kind) -> None:
@@ -477,3 +483,38 @@ def test_a_call_that_is_cancelled_passes_and_writes_its_turn() -> None:
 
     asyncio.run(run())
     assert store.rows == [("tour", 170, 1), ("tour", 100, 0)]
+
+
+class Block:
+    """As a content block of an SDK."""
+
+    def to_dict(self, *, mode: str, exclude_unset: bool) -> dict[str, str]:
+        assert (mode, exclude_unset) == ("json", True)
+        return {"type": "text", "text": "It drops a row."}
+
+
+class Model:
+    """As a message of pydantic's."""
+
+    def model_dump(self, *, mode: str, exclude_unset: bool) -> dict[str, str]:
+        return {"role": "user", "content": "Mend it."}
+
+
+@pytest.mark.parametrize("half", ["", "\ud83d"])
+def test_objects_of_an_sdk_in_a_body_are_written_as_it_would(kind: Kind, half: str) -> None:
+    first = {"role": "user", "content": f"Look.{half}"}
+    service, provider = Service(AS_IT_IS), Provider(REPLY)
+    body = {**BODY, "messages": [first, {"role": "assistant", "content": [Block()]}, Model()]}
+    kind(service).run(body, provider)
+    sent = [
+        first,
+        {"role": "assistant", "content": [Block().to_dict(mode="json", exclude_unset=True)]},
+        BODY["messages"][2],
+    ]
+    assert json.loads(service.calls[0].native.body)["messages"] == sent
+    assert provider.requests[0]["messages"] == sent
+
+
+def test_what_cannot_be_written_is_named(kind: Kind) -> None:
+    with pytest.raises(TypeError, match="type object"):
+        kind(Service()).run({**BODY, "messages": [object()]}, Provider())

@@ -7,7 +7,6 @@ says in one place which of them are the caller's.
 
 from __future__ import annotations
 
-import copy
 import json
 from collections.abc import Awaitable, Callable, Generator
 from contextlib import suppress
@@ -18,7 +17,7 @@ import msgspec
 
 from hango.compaction.calls import Body, CompactResult
 from hango.compaction.overflow import overflow_in, overflow_of
-from hango.compaction.sources import Format, encoded, format_of
+from hango.compaction.sources import Format, format_of
 from hango.compaction.v1.compaction_pb2 import Compaction
 from hango.compaction.v1.compaction_service_pb2 import ObservedOverflow
 from hango.compaction.v1.conversation_pb2 import Conversation
@@ -142,11 +141,15 @@ class Raw:
 
     @classmethod
     def of(cls, body: Body, format: Format | None) -> Raw:
-        """Raises MalformedPayload or UnknownFormat for a body that does not tell its format."""
+        """Objects of SDKs in a dict, such as content blocks of an earlier reply, become what they are on the wire.
+
+        Raises MalformedPayload or UnknownFormat for a body that does not tell its format, TypeError for one that cannot
+        be written as JSON.
+        """
         if isinstance(body, Conversation):
             return cls(body, _copied(body), None, body.model, len(body.messages))
-        chosen = format_of(body) if format is None else format
-        payload = body if isinstance(body, bytes) else encoded(body)
+        payload = body if isinstance(body, bytes) else _encoded(body)
+        chosen = format_of(payload) if format is None else format
         head = _Head()
         with suppress(msgspec.MsgspecError, UnicodeDecodeError, RecursionError):  # the service says what is wrong
             head = msgspec.json.decode(payload, type=_Head)
@@ -159,15 +162,26 @@ class Raw:
         return result.request if isinstance(self.body, dict) else result.body
 
     def like(self, payload: Payload) -> Body:
-        """Another request in the form in which this one came."""
+        """Any request in the form in which this one came."""
         if isinstance(self.body, dict) and isinstance(payload, bytes):
             decoded: dict[str, Any] = json.loads(payload)
             return decoded
         return payload
 
-    def copied(self) -> Body:
-        """The request as it is, for a `send` that changes what it is given."""
-        return copy.deepcopy(self.body)
+
+def _encoded(body: dict[str, Any]) -> bytes:
+    try:
+        return msgspec.json.encode(body, enc_hook=_plain)
+    except UnicodeEncodeError:  # half of a surrogate pair: the service names the message that holds it
+        return json.dumps(body, default=_plain, separators=(",", ":")).encode()
+
+
+def _plain(value: Any) -> Any:
+    """An object of an SDK as the members that were set, as the SDK itself would send it."""
+    for name in ("to_dict", "model_dump"):
+        if callable(method := getattr(value, name, None)):
+            return method(mode="json", exclude_unset=True)
+    raise TypeError(f"a request cannot hold an object of the type {type(value).__name__}")
 
 
 def _copied(conversation: Conversation) -> Conversation:

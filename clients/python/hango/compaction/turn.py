@@ -159,8 +159,8 @@ class _Session(Generic[AnyClient]):
     def request_compaction(self) -> str:
         """Has the next call compacted with reason TOOL; the text of the tool's result.
 
-        It answers a call of `compact_conversation`; several in one batch are one compaction. The wish stands until a
-        call is answered that the service had compacted for it.
+        It answers a call of `compact_conversation`; several in one batch are one compaction. The wish stands until the
+        service has compacted for it, whatever becomes of the model call then: the record has the compaction.
         """
         self._is_compaction_requested = True
         return COMPACTION_REQUESTED
@@ -168,16 +168,11 @@ class _Session(Generic[AnyClient]):
     def _ladder(self, tally: _Tally, body: Body) -> Ladder:
         """One model call, rung by rung."""
         raw = Raw.of(body, self._format)
-        is_wished = self._is_compaction_requested
-        ended = yield from self._rung(raw, tally, "TOOL" if is_wished else None, None)
+        ended = yield from self._rung(raw, tally, "TOOL" if self._is_compaction_requested else None, None)
         for reason in _AFTER_OVERFLOW:
             if isinstance(ended, Refused):
                 ended = yield from self._rung(raw, tally, reason, ended)
-        if isinstance(ended, Refused):
-            return ended.final(self.record)
-        if is_wished and isinstance(ended, Answered) and ended.value.compaction is not None:
-            self._is_compaction_requested = False
-        return ended
+        return ended.final(self.record) if isinstance(ended, Refused) else ended
 
     def _rung(
         self, raw: Raw, tally: _Tally, reason: Reason | None, refused: Refused | None
@@ -239,6 +234,7 @@ class _Session(Generic[AnyClient]):
         response = result.response
         is_new = response.outcome not in (OUTCOME_UNCHANGED, OUTCOME_REUSED)
         self.record = result.record
+        self._is_compaction_requested = False
         self._view = View(raw.payload, result)
         if self.last_usage is not None and self.last_usage.sequence != _sequence(self.record):
             self.last_usage = None  # it is about what the model saw before, never about what it sees now
@@ -254,7 +250,7 @@ class _Session(Generic[AnyClient]):
         view = self._view.of(raw.payload) if self._view is not None and self.record is not None else None
         if view is not None:
             return _Prepared(raw.like(view), None, error, is_new=False, sequence=_sequence(self.record))
-        return _Prepared(raw.copied(), None, error, is_new=False, sequence=None if self.record else 0)
+        return _Prepared(raw.like(raw.payload), None, error, is_new=False, sequence=None if self.record else 0)
 
     def _result(
         self, raw: Raw, tally: _Tally, prepared: _Prepared, reply: Any, usage: Usage | None, overflow_count: int
