@@ -7,10 +7,9 @@ import json
 import re
 import subprocess
 import sys
-import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from contextlib import ExitStack
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -32,134 +31,78 @@ from hango.compaction import (
 )
 from hango.compaction.v1.compaction_pb2 import COMPACTION_REASON_TOOL
 from hango.compaction.v1.compaction_service_pb2 import TOKEN_COUNT_SOURCE_ANCHORED
-from tests.builders.provider_rules import anthropic_violations, openai_violations
+from tests.builders.provider import Exchange, Provider, Reply, failure, overflow, text
 from tests.builders.turns import Store
 from tests.integration.conftest import Server
 
 Json = dict[str, Any]
 ROOT = Path(__file__).resolve().parents[2]
-ROOMY = 10_000_000
 
 
-class Refusing:
-    """A provider whose window holds `window` tokens of three bytes; `script` is what it does first, call by call.
+def too_large(tokens: int = 210_000, most: int = 200_000) -> Reply:
+    """The refusal of an oversized request, in the words of either provider."""
 
-    A step is "overflow", "full" (the stop reason), "busy" (it throttles), or a number of tool calls to make.
-    """
-
-    def __init__(self, window: int = ROOMY, script: list[str | int] | None = None) -> None:
-        self.window = window
-        self.script = list(script or ())
-        self.bodies: list[bytes] = []
-        self.url = ""
-
-    @property
-    def sizes(self) -> list[int]:
-        return [len(body) for body in self.bodies]
-
-    def answer(self, path: str, data: bytes) -> tuple[int, Json]:
-        self.bodies.append(data)
-        body, tokens = json.loads(data), len(data) // 3
-        format = Anthropic if path.endswith("/messages") else OpenAI
-        broken = format.violations(body)
-        if broken:
-            return 400, format.error("invalid_request_error", f"broken: {broken}")
-        step = self.script.pop(0) if self.script else ""
-        if step == "overflow" or tokens > self.window:
-            return 400, format.overflow(tokens, min(self.window, tokens - 1))
-        if step == "busy":
-            return 429, format.error(
-                "rate_limit_error", "This request would exceed the rate limit of 30,000 tokens per minute"
-            )
-        return 200, format.reply(tokens, is_full=step == "full", calls=step if isinstance(step, int) else 0)
-
-
-class Anthropic:
-    violations = staticmethod(anthropic_violations)
-
-    @staticmethod
-    def error(kind: str, message: str) -> Json:
-        return {"type": "error", "error": {"type": kind, "message": message}, "request_id": "req_1"}
-
-    @staticmethod
-    def overflow(tokens: int, most: int) -> Json:
-        return Anthropic.error("invalid_request_error", f"prompt is too long: {tokens} tokens > {most} maximum")
-
-    @staticmethod
-    def reply(tokens: int, *, is_full: bool, calls: int) -> Json:
-        uses = [
-            {"type": "tool_use", "id": f"toolu_new_{n}", "name": COMPACT_CONVERSATION, "input": {}}
-            for n in range(calls)
-        ]
-        reason = "model_context_window_exceeded" if is_full else "tool_use" if calls else "end_turn"
-        usage = {"input_tokens": 10, "cache_read_input_tokens": tokens - 10, "output_tokens": 7}
-        content = uses or [{"type": "text", "text": "Done."}]
-        message = {"id": "msg_1", "type": "message", "role": "assistant", "model": "claude-haiku-4-5"}
-        return {**message, "content": content, "stop_reason": reason, "stop_sequence": None, "usage": usage}
-
-
-class OpenAI:
-    violations = staticmethod(openai_violations)
-
-    @staticmethod
-    def error(kind: str, message: str, code: str | None = None) -> Json:
-        return {"error": {"message": message, "type": kind, "param": "messages", "code": code}}
-
-    @staticmethod
-    def overflow(tokens: int, most: int) -> Json:
-        text = (
+    def play(exchange: Exchange) -> None:
+        if not exchange.is_openai:
+            overflow(tokens, most).play(exchange)
+            return
+        words = (
             f"This model's maximum context length is {most} tokens. However, your messages resulted in {tokens} tokens."
         )
-        return OpenAI.error("invalid_request_error", text, "context_length_exceeded")
-
-    @staticmethod
-    def reply(tokens: int, *, is_full: bool, calls: int) -> Json:
-        function = {"name": COMPACT_CONVERSATION, "arguments": "{}"}
-        uses = [{"id": f"call_new_{n}", "type": "function", "function": function} for n in range(calls)]
-        message: Json = {"role": "assistant", "content": None if uses else "" if is_full else "Done."}
-        message |= {"tool_calls": uses} if uses else {}
-        reason = "length" if is_full else "tool_calls" if calls else "stop"
-        usage = {"prompt_tokens": tokens, "completion_tokens": 0 if is_full else 7, "total_tokens": tokens + 7}
-        choice = {"index": 0, "message": message, "finish_reason": reason}
-        return {
-            "id": "c",
-            "object": "chat.completion",
-            "created": 1,
-            "model": "gpt-5.1",
-            "choices": [choice],
-            "usage": usage,
+        error = {
+            "message": words,
+            "type": "invalid_request_error",
+            "param": "messages",
+            "code": "context_length_exceeded",
         }
+        exchange.tell(400, {"error": error})
+
+    return Reply("overflow", play)
 
 
-@contextmanager
-def serving(provider: Refusing) -> Iterator[Refusing]:
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            status, value = provider.answer(self.path, self.rfile.read(int(self.headers["content-length"])))
-            data = json.dumps(value).encode()
-            self.send_response(status)
-            self.send_header("content-type", "application/json")
-            self.send_header("content-length", str(len(data)))
-            self.end_headers()
-            self.wfile.write(data)
+def full() -> Reply:
+    """A message that stopped because the window was full."""
 
-        def log_message(self, format: str, *arguments: Any) -> None: ...
+    def play(exchange: Exchange) -> None:
+        told = exchange.message([])
+        if exchange.is_openai:
+            told["choices"][0]["finish_reason"] = "length"
+            told["usage"]["completion_tokens"] = 0
+        exchange.tell(200, {**told, **({} if exchange.is_openai else {"stop_reason": "model_context_window_exceeded"})})
 
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as http:
-        provider.url = f"http://127.0.0.1:{http.server_address[1]}"
-        thread = threading.Thread(target=http.serve_forever, args=(0.02,))
-        thread.start()
-        try:
-            yield provider
-        finally:
-            http.shutdown()
-            thread.join()
+    return Reply("full", play)
+
+
+def asking(count: int) -> Reply:
+    """A message with so many calls of `compact_conversation` in one batch."""
+
+    def play(exchange: Exchange) -> None:
+        ids = [f"new_{number}" for number in range(count)]
+        if not exchange.is_openai:
+            uses = [{"type": "tool_use", "id": id, "name": COMPACT_CONVERSATION, "input": {}} for id in ids]
+            exchange.tell(200, {**exchange.message(uses), "stop_reason": "tool_use"})
+            return
+        told, function = exchange.message([]), {"name": COMPACT_CONVERSATION, "arguments": "{}"}
+        calls = [{"id": id, "type": "function", "function": function} for id in ids]
+        message = {"role": "assistant", "content": None, "tool_calls": calls}
+        exchange.tell(200, {**told, "choices": [{"index": 0, "finish_reason": "tool_calls", "message": message}]})
+
+    return Reply("asking", play)
+
+
+def sizes(provider: Provider) -> list[int]:
+    """Bytes of what was sent, oldest first."""
+    return [len(json.dumps(seen.body)) for seen in provider.seen]
+
+
+def falls(numbers: list[int]) -> bool:
+    return all(before > after for before, after in pairwise(numbers))
 
 
 class Sdk:
     """One official SDK, waiting or awaiting, with a session over the server; the same methods for all four."""
 
-    def __init__(self, name: str, target: str, provider: Refusing) -> None:
+    def __init__(self, name: str, target: str, provider: Provider) -> None:
         self.format, _, way = name.partition("-")
         self.is_async = way == "async"
         self.target = target
@@ -207,67 +150,58 @@ class Sdk:
 
 
 SDKS = ["anthropic", "anthropic-async", "openai", "openai-async"]
-Started = Callable[..., tuple[Sdk, Refusing]]
+Started = Callable[..., tuple[Sdk, Provider]]
 
 
 @pytest.fixture(params=SDKS)
 def start(request: pytest.FixtureRequest, server: Server) -> Iterator[Started]:
     """Starts a provider and gives the SDK that calls it."""
-    opened = []
+    with ExitStack() as opened:
 
-    def started(*arguments: Any) -> tuple[Sdk, Refusing]:
-        context = serving(Refusing(*arguments))
-        provider = context.__enter__()
-        opened.append(context)
-        return Sdk(request.param, server.target, provider), provider
+        def started(*replies: Reply, window: int | None = None) -> tuple[Sdk, Provider]:
+            provider = opened.enter_context(Provider(*replies, window=window))
+            return Sdk(request.param, server.target, provider), provider
 
-    yield started
-    for context in opened:
-        context.__exit__(None, None, None)
-
-
-def name_of(request: pytest.FixtureRequest) -> str:
-    return "".join(letter if letter.isalnum() else "-" for letter in request.node.name)
+        yield started
 
 
 @pytest.fixture
 def session_id(request: pytest.FixtureRequest) -> str:
-    return name_of(request)
+    return "".join(letter if letter.isalnum() else "-" for letter in request.node.name)
 
 
 def test_an_overflow_is_compacted_and_answered(start: Started, sessions: Path, session_id: str) -> None:
-    sdk, provider = start(120_000)
+    sdk, provider = start(window=100_000)
     body = sdk.body(sessions)
     before = json.dumps(body)
     [result], session = sdk.turn(session_id, body)
-    assert result.overflow_count == 1
-    assert result.compaction.outcome == "SUMMARIZED"
-    assert len(provider.bodies) == 2
-    assert provider.sizes[1] < 120_000 * 3 < provider.sizes[0]
+    assert (result.overflow_count, result.compaction.outcome) == (1, "SUMMARIZED")
+    assert len(provider.seen) == 2
+    assert falls(sizes(provider))
     assert session.last_usage.message_count == len(body["messages"])
-    assert session.last_usage.input_tokens == provider.sizes[1] // 3
+    assert session.last_usage.input_tokens == result.usage.input_tokens == sizes(provider)[1] // 4
     assert json.dumps(body) == before
 
 
 def test_two_overflows_end_in_truncation(start: Started, sessions: Path, session_id: str) -> None:
-    sdk, provider = start(ROOMY, ["overflow", "overflow"])
+    sdk, provider = start(too_large(), too_large(), text())
     [result], session = sdk.turn(session_id, sdk.body(sessions))
     assert (result.overflow_count, result.compaction.outcome) == (2, "TRUNCATED")
-    assert sorted(set(provider.sizes), reverse=True) == provider.sizes
-    assert len(provider.sizes) == 3
+    assert len(provider.seen) == 3
+    assert falls(sizes(provider))
     assert session.record == result.compaction.record
 
 
 def test_three_overflows_end_in_the_providers_own_error(start: Started, sessions: Path, session_id: str) -> None:
-    sdk, provider = start(ROOMY, ["overflow", "overflow", "overflow"])
+    sdk, provider = start(too_large())
     store = Store()
     with pytest.raises(sdk.too_large) as caught:
         sdk.turn(session_id, sdk.body(sessions), store=store)
     record = compaction_of(caught.value)
     assert record is not None
     assert record.summary
-    assert sorted(set(provider.sizes), reverse=True) == provider.sizes
-    assert len(provider.sizes) == 3
+    assert len(provider.seen) == 3
+    assert falls(sizes(provider))
     [(_, tokens, compactions)] = store.rows
     assert tokens == record.compacted_input_tokens
     assert compactions >= 2
@@ -276,21 +210,21 @@ def test_three_overflows_end_in_the_providers_own_error(start: Started, sessions
 def test_a_window_below_every_rung_ends_in_the_providers_own_error(
     start: Started, sessions: Path, session_id: str
 ) -> None:
-    sdk, provider = start(400)
+    sdk, provider = start(window=400)
     with pytest.raises(sdk.too_large):
         sdk.turn(session_id, sdk.body(sessions))
-    assert sorted(set(provider.sizes), reverse=True) == provider.sizes
+    assert falls(sizes(provider))
 
 
 def test_a_full_window_is_compacted_and_answered(start: Started, sessions: Path, session_id: str) -> None:
-    sdk, provider = start(ROOMY, ["full", "full"])
+    sdk, provider = start(full(), full(), text())
     [result], _ = sdk.turn(session_id, sdk.body(sessions))
     assert result.overflow_count == 2
-    assert sorted(set(provider.sizes), reverse=True) == provider.sizes
+    assert falls(sizes(provider))
 
 
 def test_a_window_that_stays_full_raises_with_the_reply(start: Started, sessions: Path, session_id: str) -> None:
-    sdk, _ = start(ROOMY, ["full", "full", "full"])
+    sdk, _ = start(full())
     with pytest.raises(ContextOverflow) as caught:
         sdk.turn(session_id, sdk.body(sessions))
     assert caught.value.reply.usage
@@ -298,10 +232,10 @@ def test_a_window_that_stays_full_raises_with_the_reply(start: Started, sessions
 
 
 def test_a_throttled_call_passes_and_is_no_overflow(start: Started, sessions: Path, session_id: str) -> None:
-    sdk, provider = start(ROOMY, ["busy"])
+    sdk, provider = start(failure(429, "This request would exceed the rate limit of 30,000 input tokens per minute."))
     with pytest.raises(sdk.too_often):
         sdk.turn(session_id, sdk.body(sessions))
-    assert len(provider.bodies) == 1
+    assert len(provider.seen) == 1
 
 
 def gone_on(body: Json) -> Json:
@@ -336,7 +270,7 @@ def with_results(format: str, body: Json, reply: Any, session: Any) -> Json:
 
 
 def test_the_tool_called_twice_in_a_batch_compacts_once(start: Started, sessions: Path, session_id: str) -> None:
-    sdk, provider = start(ROOMY, [2])
+    sdk, provider = start(asking(2), text())
     log = [begun(sdk.body(sessions), 40)]
     log[0]["tools"].append(compact_conversation(sdk.format))
 
@@ -349,12 +283,12 @@ def test_the_tool_called_twice_in_a_batch_compacts_once(start: Started, sessions
     assert [result.compaction.outcome for result in results] == ["UNCHANGED", "SUMMARIZED", "REUSED"]
     assert results[1].record.reason == COMPACTION_REASON_TOOL
     assert results[2].record == results[1].record
-    assert provider.sizes[1] < provider.sizes[0]
-    assert store.rows == [(session_id, provider.sizes[2] // 3, 1)]
+    assert falls(sizes(provider)[:2])
+    assert store.rows == [(session_id, sizes(provider)[2] // 4, 1)]
 
 
 def test_a_session_goes_on_after_a_restart(start: Started, sessions: Path, session_id: str) -> None:
-    sdk, provider = start(120_000)
+    sdk, provider = start(window=100_000)
     body = sdk.body(sessions)
     [first], session = sdk.turn(session_id, body)
     record, usage = session.record.SerializeToString(), session.last_usage.SerializeToString()
@@ -366,16 +300,16 @@ def test_a_session_goes_on_after_a_restart(start: Started, sessions: Path, sessi
     )
     assert second.compaction.outcome == "REUSED"
     assert second.record == first.record
-    assert provider.sizes[-1] - provider.sizes[-2] < 200
+    assert sizes(provider)[-1] - sizes(provider)[-2] < 200
     assert second.compaction.response.token_count_source == TOKEN_COUNT_SOURCE_ANCHORED
 
 
 def test_counters_are_written_once_a_turn(start: Started, sessions: Path, session_id: str) -> None:
-    sdk, provider = start(120_000)
+    sdk, provider = start(window=100_000)
     body, store = sdk.body(sessions), Store()
     [first], session = sdk.turn(session_id, body, store=store)
     sdk.turn(session_id, body, record=session.record, store=store)
-    sent = [size // 3 for size in provider.sizes]
+    sent = [size // 4 for size in sizes(provider)]
     assert [row[1] for row in store.rows] == sent[1:]
     assert [row[2] for row in store.rows][1:] == [0]
     assert first.overflow_count == 1
@@ -384,7 +318,7 @@ def test_counters_are_written_once_a_turn(start: Started, sessions: Path, sessio
 @pytest.mark.parametrize("name", SDKS)
 def test_an_agent_goes_on_without_the_service(name: str, start_server: Callable[..., Server], sessions: Path) -> None:
     server = start_server()
-    with serving(Refusing(120_000)) as provider:
+    with Provider(window=100_000) as provider:
         sdk = Sdk(name, server.target, provider)
         body = sdk.body(sessions)
 
@@ -395,8 +329,8 @@ def test_an_agent_goes_on_without_the_service(name: str, start_server: Callable[
 
         [_, second], session = sdk.turn("away", body, stopped, timeout=10)
         assert isinstance(second.degraded, NotServed)
-        assert provider.sizes[-1] < 120_000 * 3
-        assert provider.sizes[-1] - provider.sizes[-2] < 200
+        assert provider.seen[-1].refused == ""
+        assert sizes(provider)[-1] - sizes(provider)[-2] < 200
         assert session.last_usage.sequence == session.record.sequence
 
 
@@ -410,18 +344,18 @@ def code(document: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("document", "window", "script", "printed"),
-    [("README.md", 120_000, [], "end_turn 1"), ("docs/turn-helper.md", ROOMY, [2], "end_turn")],
+    ("document", "window", "replies", "printed"),
+    [("README.md", 100_000, (), "end_turn 1"), ("docs/turn-helper.md", None, (asking(2), text()), "end_turn")],
 )
 def test_snippets_run(
     document: str,
-    window: int,
-    script: list[str | int],
+    window: int | None,
+    replies: tuple[Reply, ...],
     printed: str,
     environment: Callable[..., dict[str, str]],
     tmp_path: Path,
 ) -> None:
-    with serving(Refusing(window, script)) as provider:
+    with Provider(*replies, window=window) as provider:
         variables = environment(
             HANGO_HISTORY_ROOT=str(tmp_path),
             ANTHROPIC_BASE_URL=provider.url,

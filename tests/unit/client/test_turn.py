@@ -518,3 +518,12 @@ def test_objects_of_an_sdk_in_a_body_are_written_as_it_would(kind: Kind, half: s
 def test_what_cannot_be_written_is_named(kind: Kind) -> None:
     with pytest.raises(TypeError, match="type object"):
         kind(Service()).run({**BODY, "messages": [object()]}, Provider())
+
+
+def test_without_the_service_a_record_of_another_view_sends_the_raw_log(kind: Kind) -> None:
+    provider = Provider(REPLY, REPLY)
+    made = kind(Service(LADDER[0], UNANSWERED[0]))
+    made.run(BODY, provider)
+    made.session.record = Compaction(sequence=1, summary="Another.")
+    made.run(grown(BODY, "Go on."), provider)
+    assert provider.requests[1] == grown(BODY, "Go on.")

@@ -247,7 +247,8 @@ class _Session(Generic[AnyClient]):
     def _without(self, raw: Raw, error: CompactionError) -> _Prepared:
         """What is sent where the service gives no answer: what the model saw last and what is new, else the raw log."""
         _log.warning("session %s: a request goes out uncompacted, %s", self.session_id, type(error).__name__)
-        view = self._view.of(raw.payload) if self._view is not None and self.record is not None else None
+        is_current = self._view is not None and self.record is not None and self._view.result.record == self.record
+        view = self._view.of(raw.payload) if self._view is not None and is_current else None
         if view is not None:
             return _Prepared(raw.like(view), None, error, is_new=False, sequence=_sequence(self.record))
         return _Prepared(raw.like(raw.payload), None, error, is_new=False, sequence=None if self.record else 0)
