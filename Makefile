@@ -27,9 +27,10 @@ demo: $(READY) ## Compact a real agent session over gRPC and show before and aft
 	$(BIN)/python -m examples.demo
 
 test: $(READY) ## Run every suite that needs nothing but Python.
-	$(BIN)/python -m pytest -q
+	$(BIN)/python -m pytest -q -m "not postgresql"
 
-test-all: check test ## Run everything, as CI does.
+test-all: check ## Run everything, as CI does; needs PostgreSQL.
+	$(BIN)/python -m pytest -q
 
 check: $(READY) ## Lint, types, layering, and the contract's own checks.
 	$(BIN)/ruff check $(CODE)
