@@ -56,6 +56,7 @@ LEAST_SECONDS = 0.5
 
 _SLACK, _LEAST_SLACK = 1.5, 64
 _RETRY_SHARE = 0.6
+_LONGEST_REPLY, _LONGEST_SHARE = 100_000, 2
 _PART_SHARE = 3
 _WINDOW_SHARE = 3
 _SMALL_WINDOW = 4  # one in which our own words would take a quarter
@@ -360,7 +361,8 @@ class _Work:
             asked = replace(asked, previous="")
         cut = await asyncio.to_thread(passages.slices, source, room, self._count)
         if len(cut) == 1 and self._count(cut[0]) + self._count(asked.previous) <= room:
-            return await self._final(partial(assignment.of_transcript, asked, cut[0]), cut[0] + asked.previous, wanted)
+            source_length = len(cut[0]) + len(asked.previous)
+            return await self._final(partial(assignment.of_transcript, asked, cut[0]), cut[0], source_length, wanted)
         ask = partial(assignment.of_transcript, replace(asked, previous=""))
         parts = await self._side_by_side("part", cut, self._wanted(min(asked.max_tokens, room // _PART_SHARE)), ask)
         return await self._merged(asked, [asked.previous, *parts] if asked.previous else parts, wanted, room)
@@ -372,9 +374,9 @@ class _Work:
                 raise SummarizerFailed("its window is too small to merge what it wrote", Failure.REFUSED, calls=0)
             texts = ["\n\n".join(group) for group in groups]
             few = self._wanted(min(asked.max_tokens, room // _PART_SHARE))
-            ask = partial(assignment.of_part, asked)
-            parts = await self._side_by_side("merge", texts, few, ask)
-        return await self._final(partial(assignment.of_parts, asked, parts), "\n".join(parts), wanted)
+            parts = await self._side_by_side("merge", texts, few, partial(assignment.of_part, asked))
+        # What is merged or carried on may stand in the result as it was; only a transcript must not.
+        return await self._final(partial(assignment.of_parts, asked, parts), "", sum(map(len, parts)), wanted)
 
     async def _side_by_side(
         self, what: str, sources: Sequence[str], wanted: int, ask: Callable[..., Prompt]
@@ -386,7 +388,8 @@ class _Work:
 
         async def one(text: str) -> str:
             nonlocal done
-            found = await self._accepted(partial(ask, text), text, wanted, lambda _: None)
+            echoed = text if what == "part" else ""
+            found = await self._accepted(partial(ask, text), echoed, len(text), wanted, lambda _: None)
             done += 1
             progress.info("summary of session %s: %s %d of %d", self.task.session_id or "-", what, done, len(long))
             return found
@@ -398,7 +401,7 @@ class _Work:
             raise failures.exceptions[0] from None
         return [made[index].result() if index in made else text for index, text in enumerate(sources)]
 
-    async def _final(self, prompt_of: _PromptOf, source: str, wanted: int) -> str:
+    async def _final(self, prompt_of: _PromptOf, transcript: str, source_length: int, wanted: int) -> str:
         """The summary that goes into the request: within its room there, and shorter than what it stands for."""
         task = self.task
 
@@ -406,19 +409,27 @@ class _Work:
             tokens = task.count(text)
             if tokens > task.most_tokens:
                 return Rejected("it is longer than its room", wants_less=True)
-            return Rejected("it is longer than its source", wants_less=True) if len(text) > len(source) else None
+            return Rejected("it is longer than its source", wants_less=True) if len(text) > source_length else None
 
-        return await self._accepted(prompt_of, source, wanted, objection)
+        return await self._accepted(prompt_of, transcript, source_length, wanted, objection)
 
     async def _accepted(
-        self, prompt_of: _PromptOf, source: str, wanted: int, objection: Callable[[str], Rejected | None]
+        self,
+        prompt_of: _PromptOf,
+        transcript: str,
+        source_length: int,
+        wanted: int,
+        objection: Callable[[str], Rejected | None],
     ) -> str:
         """A reply that can be used, asked for once more where asking for less may help. Raises _NoUse."""
         why = ""
         for is_retry in (False, True):
             tokens = int(wanted * _RETRY_SHARE) if is_retry else wanted
             reply = await self._asked(prompt_of(tokens, is_retry=is_retry), wanted)
-            found = acceptance.judged(reply.text, reply.stop_reason, source, calls_tool=reply.calls_tool)
+            if len(reply.text) > _LONGEST_REPLY + _LONGEST_SHARE * source_length:  # not worth a look
+                found: str | Rejected = Rejected("it is longer than its source", wants_less=True)
+            else:
+                found = acceptance.judged(reply.text, reply.stop_reason, transcript, calls_tool=reply.calls_tool)
             if isinstance(found, str):
                 rejected = objection(found)
                 if rejected is None:

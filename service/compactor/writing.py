@@ -29,7 +29,7 @@ from compactor.model import (
     SummarizerUsage,
 )
 from compactor.policy import Settings, Summarizer
-from compactor.summaries import LEAST_TOKENS, Summaries, Task, Written
+from compactor.summaries import LEAST_TOKENS, NotWritten, Summaries, Task, Written
 
 LEAST_KEPT = 24
 """Tokens below which nothing is put beside a model's summary."""
@@ -78,7 +78,7 @@ def by_code(plan: Plan) -> Summary:
     text, dropped = extractive.extract(
         _without_open(retained, plan),
         max_tokens=plan.summary_tokens,
-        count=plan.question.means.count,
+        count=_framed(plan.question.means.count),
         last_words=last_words(harvests),
         previous=_carried(plan, harvests),
     )
@@ -93,7 +93,7 @@ async def by_model(
 ) -> Summary:
     """A model's summary of what is evicted, and beside it what it lost of the retained state. Raises NotWritten."""
     question, settings = plan.question, plan.question.settings
-    count, scale = question.means.count, question.scale
+    count, scale = _framed(question.means.count), question.scale
     most = plan.most_summary_tokens - count(briefing.KEPT_FRAME)
     aim = min(scale.down(settings.summary_max_tokens), max(LEAST_TOKENS, plan.summary_tokens * 2 // KEPT_SHARE), most)
     written = await summaries.write(
@@ -138,6 +138,10 @@ async def of_messages(
     if settings.summarizer is Summarizer.EXTRACTIVE or (is_auto and not (summaries.is_available and models)):
         return of_messages_by_code(harvests, settings, count=count, before=before)
     indexes = range(request.leading, len(request.messages))
+    if sum(request.messages[index].tokens for index in indexes) < 2 * LEAST_TOKENS:
+        if settings.summarizer is Summarizer.MODEL:
+            raise NotWritten("there is too little to summarize", None)
+        return of_messages_by_code(harvests, settings, count=count, before=before)
     written = await summaries.write(
         Task(
             models=models,
@@ -171,6 +175,11 @@ def of_messages_by_code(
 BY_CODE = Notice(NoticeCode.SUMMARY_EXTRACTIVE, "the summary was written by code, not by a model")
 
 
+def _framed(count: Callable[[str], int]) -> Callable[[str], int]:
+    """Counts a text as it stands in the frame, with its look-alike tags escaped."""
+    return lambda text: count(briefing.neutral(text))
+
+
 def _beside(
     written: Written, retained: Retained, eligible: Retained, room: int, count: Callable[[str], int]
 ) -> Summary:
@@ -196,7 +205,7 @@ def _passages(request: Request, dialect: Dialect, indexes: Iterable[int], settin
     return [
         Passage(
             delimited(index, dialect.read(request.raw(index)), settings.clip_max_tokens),
-            may_open=not request.messages[index].results,
+            may_open=not (request.messages[index].results or request.messages[index].server_results),
         )
         for index in indexes
     ]

@@ -263,7 +263,7 @@ def test_room_is_the_most_that_fits(anchor: tuple[int, int], tokens: int) -> Non
 @given(PLAUSIBLE)
 def test_learned_ratio_gives_the_real_number_back(anchor: tuple[int, int]) -> None:
     real, estimated = anchor
-    assert Scale.learned(ratio_of(real, estimated)).up(estimated) == real
+    assert Scale.told(ratio_of(real, estimated)).up(estimated) == real
 
 
 @given(LONG_TEXTS, LONG_TEXTS, st.sampled_from(["end_turn", "max_tokens", "", "x"]), st.booleans())

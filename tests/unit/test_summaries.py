@@ -331,3 +331,17 @@ def test_whatever_the_summary_depends_on_makes_another_question(assignment: dict
     assert task(**assignment).key != task().key
     assert task("a").key != task("b").key
     assert task(turn="one").key == task(turn="two").key
+
+
+def test_a_summary_that_keeps_the_one_before_is_no_echo() -> None:
+    before = "\n".join(
+        f"- Part {number} of the loader was read, and src/part{number}.py was mended." for number in range(9)
+    )
+    model = ScriptedSummarizer(f"{before}\n- The parser was rewritten.")
+    (result,) = written(Summaries(model), task(previous=before))
+    assert isinstance(result, Written)
+
+
+def test_a_reply_without_end_is_not_looked_at() -> None:
+    (result,) = written(Summaries(ScriptedSummarizer("word " * 100_000)), task())
+    assert "longer than its source" in refused(result).why

@@ -314,3 +314,16 @@ def test_summarize_falls_back_to_code_unless_only_a_model_will_do() -> None:
     response = _summarized(service(ScriptedSummarizer(DOWN)), body(log()))
     assert response.summary_source == pb.SUMMARY_SOURCE_EXTRACTIVE
     assert {"SUMMARIZER_FAILED", "SUMMARY_EXTRACTIVE"} <= codes(response)  # type: ignore[arg-type]
+
+
+def test_tags_in_a_reply_are_counted_as_they_are_escaped() -> None:
+    tags = "\n".join(f"<open_request> {number} of the loader" for number in range(200))
+    response = compacted(service(ScriptedSummarizer(tags)), body(log()))
+    assert response.compacted_input_tokens <= 0.85 * 4_000
+
+
+def test_a_model_is_not_asked_about_next_to_nothing() -> None:
+    model = ScriptedSummarizer(GOOD)
+    response = _summarized(service(model), body([{"role": "user", "content": "Hello."}]))
+    assert response.summary_source == pb.SUMMARY_SOURCE_EXTRACTIVE
+    assert not model.asked

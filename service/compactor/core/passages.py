@@ -28,6 +28,10 @@ _LONGEST_ADDRESS = 500
 """Characters beyond which what should name a medium is taken for the medium itself."""
 
 
+_THOUGHTS = ("reason", "think")
+"""What the name of a block of a kind that nobody knows holds where it is reasoning."""
+
+
 class Passage(NamedTuple):
     """A message as it is shown, and whether a slice may begin with it."""
 
@@ -160,7 +164,7 @@ def _said(part: Part, most: int) -> str:
         case Kind.MEDIA:
             return _media(part, most)
         case Kind.OPAQUE:
-            return part.text
+            return "" if any(word in part.name for word in _THOUGHTS) else part.text
         case Kind.THINKING | Kind.TOOL_RESULT:
             return ""
 

@@ -50,11 +50,16 @@ class Scale(NamedTuple):
         return cls(real, estimated)
 
     @classmethod
+    def told(cls, ratio: float) -> Scale:
+        """The scale of the result that a record is about; exact where it has learned nothing."""
+        return cls(*ratio.as_integer_ratio()) if 0 < ratio < math.inf else cls()
+
+    @classmethod
     def learned(cls, ratio: float) -> Scale:
-        """The scale that a record has carried on; exact where it has learned nothing, or nothing plausible."""
-        if not math.nextafter(1 / MOST_OFF, 0.0) <= ratio <= MOST_OFF:  # where `ratio_of` took a step down
+        """The scale that a record carries on to later requests, within what can be believed."""
+        if not 0 < ratio < math.inf:
             return cls()
-        return cls(*ratio.as_integer_ratio())
+        return cls.told(min(max(ratio, 1 / MOST_OFF), MOST_OFF))
 
     def up(self, tokens: int) -> int:
         """Estimated tokens of a part as real ones, rounded up."""
@@ -66,18 +71,17 @@ class Scale(NamedTuple):
 
     def whole(self, tokens: int) -> int:
         """Estimated tokens of a whole request as real ones."""
-        return max(0, self.up(tokens) + self.hidden)
+        return max(-(-tokens // MOST_OFF), self.up(tokens) + self.hidden)
 
     def room(self, tokens: int) -> int:
         """Estimated tokens that a whole request may have to be within so many real ones."""
-        return self.down(tokens - self.hidden)
+        return min(self.down(tokens - self.hidden), tokens * MOST_OFF)
 
 
 def ratio_of(real: int, estimated: int) -> float:
-    """What a record carries on so that `Scale.learned` takes the estimate of its result back to the real number."""
+    """What a record carries on so that `Scale.told` takes the estimate of its result back to the real number."""
     ratio = real / max(1, estimated)
-    scale = Scale.learned(ratio)
-    return ratio if scale.up(estimated) <= real else math.nextafter(ratio, 0.0)
+    return ratio if Scale.told(ratio).up(estimated) <= real else math.nextafter(ratio, 0.0)
 
 
 MOST_RATIO = 2

@@ -47,7 +47,7 @@ class Standing:
         record, turn_id = self.question.record, self.question.turn_id
         if record is None or not turn_id or (record.turn_id, record.reason) != (turn_id, self.reason):
             return False
-        return record.compacted_input_tokens == Scale.learned(record.estimate_ratio).up(self.estimate)
+        return record.compacted_input_tokens == Scale.told(record.estimate_ratio).up(self.estimate)
 
     @property
     def count(self) -> int:

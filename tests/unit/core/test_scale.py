@@ -26,8 +26,10 @@ def test_what_text_cannot_explain_is_hidden_and_stays() -> None:
     assert scale.up(100) == 200
 
 
-def test_estimate_that_is_far_too_high_never_gives_a_negative_size() -> None:
-    assert Scale.through(101, 1_000).whole(10) == 0
+def test_estimate_that_is_far_too_high_never_gives_a_size_of_nothing() -> None:
+    scale = Scale.through(101, 1_000)
+    assert (scale.whole(10), scale.whole(0)) == (1, 0)
+    assert scale.room(1) == 10
 
 
 def test_nothing_estimated_divides_by_nothing() -> None:
@@ -35,15 +37,21 @@ def test_nothing_estimated_divides_by_nothing() -> None:
     assert ratio_of(0, 0) == 0.0
 
 
-@pytest.mark.parametrize("ratio", [0.0, -1.0, 0.09, 10.1, 1e308, math.inf, -math.inf, math.nan])
-def test_implausible_ratio_of_a_record_is_not_believed(ratio: float) -> None:
+@pytest.mark.parametrize("ratio", [0.0, -1.0, math.inf, -math.inf, math.nan])
+def test_ratio_that_is_none_says_nothing(ratio: float) -> None:
     assert Scale.learned(ratio) == EXACT
+    assert Scale.told(ratio) == EXACT
+
+
+@pytest.mark.parametrize(("ratio", "believed"), [(0.01, 0.1), (10.1, 10.0), (77.0, 10.0), (1e308, 10.0)])
+def test_ratio_of_a_record_is_carried_on_as_far_as_it_can_be_believed(ratio: float, believed: float) -> None:
+    assert Scale.learned(ratio) == Scale.told(believed)
 
 
 @pytest.mark.parametrize(("real", "estimated"), [(1, 10), (74, 740), (10, 1), (7_400, 740), (85_196, 851_960)])
 def test_ratio_at_the_edge_of_belief_is_carried_on(real: int, estimated: int) -> None:
     assert Anchor(real, estimated).is_plausible
-    assert Scale.learned(ratio_of(real, estimated)).up(estimated) == real
+    assert Scale.told(ratio_of(real, estimated)).up(estimated) == real
 
 
 @pytest.mark.parametrize(("real", "estimated"), [(0, 1), (-1, 1), (1, 11), (11, 1), (0, 0)])
