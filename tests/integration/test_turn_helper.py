@@ -16,6 +16,7 @@ from typing import Any
 import anthropic
 import openai
 import pytest
+import sqlalchemy
 
 from hango.compaction import (
     COMPACT_CONVERSATION,
@@ -29,6 +30,7 @@ from hango.compaction import (
     compact_conversation,
     compaction_of,
 )
+from hango.compaction.sessions import SqlSessions
 from hango.compaction.v1.compaction_pb2 import COMPACTION_REASON_TOOL
 from hango.compaction.v1.compaction_service_pb2 import TOKEN_COUNT_SOURCE_ANCHORED
 from tests.builders.provider import Exchange, Provider, Reply, failure, overflow, text
@@ -304,15 +306,20 @@ def test_a_session_goes_on_after_a_restart(start: Started, sessions: Path, sessi
     assert second.compaction.response.token_count_source == TOKEN_COUNT_SOURCE_ANCHORED
 
 
-def test_counters_are_written_once_a_turn(start: Started, sessions: Path, session_id: str) -> None:
+def test_two_turns_with_a_retried_call_are_two_updates(
+    start: Started, sessions: Path, session_id: str, tmp_path: Path
+) -> None:
     sdk, provider = start(window=100_000)
-    body, store = sdk.body(sessions), Store()
-    [first], session = sdk.turn(session_id, body, store=store)
-    sdk.turn(session_id, body, record=session.record, store=store)
-    sent = [size // 4 for size in sizes(provider)]
-    assert [row[1] for row in store.rows] == sent[1:]
-    assert [row[2] for row in store.rows][1:] == [0]
-    assert first.overflow_count == 1
+    body = sdk.body(sessions)
+    with SqlSessions.open(f"sqlite:///{tmp_path / 'sessions.db'}").upgrade() as store:
+        store.add(session_id)
+        statements: list[str] = []
+        sqlalchemy.event.listen(store.engine, "before_cursor_execute", lambda *seen: statements.append(seen[2]))
+        [first], session = sdk.turn(session_id, body, store=store)
+        sdk.turn(session_id, gone_on(body), record=session.record, store=store)
+        assert first.overflow_count == 1
+        assert [statement.split()[:2] for statement in statements] == [["UPDATE", "sessions"]] * 2
+        assert store.counters(session_id) == (sizes(provider)[-1] // 4, session.record.sequence)
 
 
 @pytest.mark.parametrize("name", SDKS)

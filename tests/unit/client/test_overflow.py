@@ -258,6 +258,9 @@ LOOK_ALIKES = {
     "gemini-exhausted": "Resource has been exhausted (e.g. check quota).",
     "too-many-requests": "Too many requests. Please slow down.",
     "long-context-tier": "Extra usage is required for long context requests.",
+    "long-context-beta": "The long context beta is not yet available for this subscription.",
+    "openai-output-reached": "Could not finish the message because max_tokens or model output limit was reached. "
+    "Please try again with higher max_tokens.",
     "credit": "Your credit balance is too low to access the Anthropic API.",
     "overloaded": "Overloaded",
     "anthropic-output": "max_tokens: 200000 > 64000, which is the maximum allowed number of output "
