@@ -244,8 +244,9 @@ class Compactor:
             return await by_model(
                 plan,
                 self._summaries,
-                session_id=call.session_id if is_stored else "",
+                session_id=call.session_id,
                 turn_id=call.turn_id,
+                is_stored=is_stored,
                 seconds_left=seconds_left,
             )
         except NotWritten as error:

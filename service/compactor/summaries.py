@@ -110,7 +110,8 @@ class Task:
     model is asked. `count` counts the result as the request that it goes into is counted, `most_tokens` is what it may
     have by that, and `max_tokens` of the assignment what it should have. `timeout_seconds` is the time for all of it,
     however many calls it takes. `subject` is all of the content that the
-    summary depends on, as a digest. `session_id` names the history where the summary is kept; empty: nowhere.
+    summary depends on, as a digest. Where `is_stored`, the history of the session is in the store, and the summary is
+    kept there.
     """
 
     models: tuple[str, ...]
@@ -122,6 +123,7 @@ class Task:
     timeout_seconds: float = 60.0
     turn_id: str = ""
     session_id: str = ""
+    is_stored: bool = False
 
     @property
     def key(self) -> str:
@@ -130,7 +132,7 @@ class Task:
         How long the summary may be is not in it: that follows from counts, which may differ from one try to the next.
         """
         asked = self.assignment
-        parts = (*self.models, asked.previous, asked.prompt, asked.focus)
+        parts = (self.session_id, *self.models, asked.previous, asked.prompt, asked.focus)
         told = json.dumps(parts).encode() + b"\0" + self.subject
         return hashlib.sha256(told).hexdigest()
 
@@ -172,9 +174,7 @@ class Summaries:
         known = self._known.recall(key)
         if known is not None and known.answers(task.turn_id):
             return _fitting(known.told(), task)
-        patience = task.timeout_seconds
-        if seconds_left is not None:
-            patience = min(patience, 0.9 * seconds_left - LEAST_SECONDS)
+        patience = _patience(task, seconds_left)
         flight = self._flights.get(key)
         if flight is None:
             if patience < LEAST_SECONDS:
@@ -187,6 +187,15 @@ class Summaries:
                 return _fitting(await asyncio.shield(flight), task)
         except TimeoutError:
             raise NotWritten("it was not written in the time that there was", Failure.TIMEOUT) from None
+
+    async def write_anew(self, task: Task, seconds_left: float | None) -> Written:
+        """The summary of a task, written now whatever was written earlier, and not remembered. Raises NotWritten."""
+        if self._summarizer is None:
+            raise NotWritten("no provider is configured", Failure.UNAVAILABLE)
+        patience = _patience(task, seconds_left)
+        if patience < LEAST_SECONDS:
+            raise NotWritten("the call's deadline leaves no time", Failure.TIMEOUT)
+        return (await self._worked(task, self._summarizer, time.monotonic() + patience)).told()
 
     def _landed(self, key: str, flight: asyncio.Task[Written]) -> None:
         if self._flights.get(key) is flight:
@@ -209,7 +218,7 @@ class Summaries:
 
     async def _leaf(self, task: Task, stack: AsyncExitStack) -> Leaf | None:
         """The summary's place in the shared history; None where there is none."""
-        if self._shelf is None or not task.session_id:
+        if self._shelf is None or not task.is_stored:
             return None
         try:
             place = self._shelf.leaf(task.session_id, task.key, task.timeout_seconds)
@@ -294,6 +303,13 @@ class _Known:
             return cls(str(value["text"]), usage, str(value["turn"]), str(value["why"]), failure, value["retry"])
         except (ValueError, KeyError, TypeError, IndexError):
             return None
+
+
+def _patience(task: Task, seconds_left: float | None) -> float:
+    """How long a caller waits: some of its time is for what comes after."""
+    if seconds_left is None:
+        return task.timeout_seconds
+    return min(task.timeout_seconds, 0.9 * seconds_left - LEAST_SECONDS)
 
 
 def _fitting(written: Written, task: Task) -> Written:

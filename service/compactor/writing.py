@@ -89,7 +89,13 @@ def by_code(plan: Plan) -> Summary:
 
 
 async def by_model(
-    plan: Plan, summaries: Summaries, *, session_id: str, turn_id: str, seconds_left: float | None
+    plan: Plan,
+    summaries: Summaries,
+    *,
+    session_id: str,
+    turn_id: str,
+    is_stored: bool,
+    seconds_left: float | None,
 ) -> Summary:
     """A model's summary of what is evicted, and beside it what it lost of the retained state. Raises NotWritten."""
     question, settings = plan.question, plan.question.settings
@@ -109,6 +115,7 @@ async def by_model(
             timeout_seconds=settings.summarizer_timeout_seconds,
             turn_id=turn_id,
             session_id=session_id,
+            is_stored=is_stored,
         ),
         seconds_left,
     )
@@ -142,14 +149,14 @@ async def of_messages(
         if settings.summarizer is Summarizer.MODEL:
             raise NotWritten("there is too little to summarize", None)
         return of_messages_by_code(harvests, settings, count=count, before=before)
-    written = await summaries.write(
+    written = await summaries.write_anew(
         Task(
             models=models,
             assignment=_assignment(settings, before.text, settings.summary_max_tokens),
             passages=lambda: _passages(request, dialect, indexes, settings),
             count=count,
             most_tokens=settings.summary_max_tokens * 2,
-            subject=hashlib.sha256(request.body[slice(*request.array)]).digest(),
+            subject=b"",
             timeout_seconds=settings.summarizer_timeout_seconds,
         ),
         seconds_left,

@@ -32,7 +32,7 @@ def test_python_snippet_runs(server: Any) -> None:
 
 
 def test_command_line_snippet_runs(server: Any, tmp_path: Path) -> None:
-    text = snippet("sh", "compactor serve").partition("serve &\n")[2]
+    text = snippet("sh", "serve &").partition("serve &\n")[2]
     text = text.replace(ADDRESS, server.target).replace("var/", f"{tmp_path}/")
     text = text.replace(".venv/bin/compactor", f"{sys.executable} -m compactor")
     done = subprocess.run(["bash", "-c", text], cwd=ROOT, capture_output=True, text=True, check=False)

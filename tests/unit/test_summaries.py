@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -45,6 +46,7 @@ def task(
         timeout_seconds=seconds,
         turn_id=turn,
         session_id=session,
+        is_stored=bool(session),
     )
 
 
@@ -254,7 +256,14 @@ def _long(number: int) -> Task:
         Passage(f'<message n="{at}" from="user">\nItem-{at} {SOURCE}\n</message>', may_open=True) for at in range(6)
     ]
     return Task(
-        wanted.models, wanted.assignment, lambda: parts, count, wanted.most_tokens, wanted.subject, session_id="s1"
+        wanted.models,
+        wanted.assignment,
+        lambda: parts,
+        count,
+        wanted.most_tokens,
+        wanted.subject,
+        session_id="s1",
+        is_stored=True,
     )
 
 
@@ -345,3 +354,20 @@ def test_a_summary_that_keeps_the_one_before_is_no_echo() -> None:
 def test_a_reply_without_end_is_not_looked_at() -> None:
     (result,) = written(Summaries(ScriptedSummarizer("word " * 100_000)), task())
     assert "longer than its source" in refused(result).why
+
+
+def test_two_sessions_that_say_the_same_are_two_questions() -> None:
+    model = ScriptedSummarizer(GOOD, "Another text altogether, by the same model.")
+    first, second = written(Summaries(model), task(session="s1"), task(session="s2"))
+    assert first != second
+
+
+def test_a_summary_wanted_anew_is_written_anew() -> None:
+    model = ScriptedSummarizer(GOOD, "Another text altogether, by the same model.")
+    summaries = Summaries(model)
+
+    async def twice() -> list[str]:
+        return [(await summaries.write_anew(task(), None)).text for _ in range(2)]
+
+    first, second = asyncio.run(twice())
+    assert first != second
