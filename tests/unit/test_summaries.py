@@ -255,16 +255,7 @@ def _long(number: int) -> Task:
     parts = [
         Passage(f'<message n="{at}" from="user">\nItem-{at} {SOURCE}\n</message>', may_open=True) for at in range(6)
     ]
-    return Task(
-        wanted.models,
-        wanted.assignment,
-        lambda: parts,
-        count,
-        wanted.most_tokens,
-        wanted.subject,
-        session_id="s1",
-        is_stored=True,
-    )
+    return replace(wanted, passages=lambda: parts, session_id="s1", is_stored=True)
 
 
 def test_what_does_not_fit_the_window_is_summarised_in_parts_and_merged(caplog: pytest.LogCaptureFixture) -> None:
