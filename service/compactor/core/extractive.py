@@ -131,10 +131,10 @@ def _sections(retained: Retained, *, last_words: str, previous: str) -> list[_Se
         _Section(PLAN, _open_first(retained.plan), 40, 0.97, 80),
         _Section(QUESTIONS, _in_order(map(_point, retained.open_questions)), 80, 0.9, 80),
         _Section(STANDING, _in_order(_quote(last_words)), 100, 0.8, 160),
-        _Section(FILES, _in_order(changed), 14, 0.97, 20, label="Changed"),
-        _Section(FILES, _in_order(read), 8, 0.95, 8, label="Read"),
-        _Section(OUTCOMES, _in_order(_outcomes(retained.tool_outcomes)), 40, 0.9, 40),
-        _Section(IDENTIFIERS, _in_order(others), 6, 0.9992, 12, label="Seen"),
+        _Section(FILES, _in_order(changed), 14, 0.95, 20, label="Changed"),
+        _Section(FILES, _in_order(read), 8, 0.9, 8, label="Read"),
+        _Section(OUTCOMES, _in_order(_outcomes(retained.tool_outcomes)), 30, 0.85, 40),
+        _Section(IDENTIFIERS, _in_order(others), 8, 0.9996, 12, label="Seen"),
         _Section(EARLIER, _in_order(_quote(previous)), 100, 0.8, 160),
     ]
     return [section for section in sections if section.items]

@@ -25,10 +25,11 @@ MOST_IDENTIFIERS = 1_000
 MOST_IN_MESSAGE = 128
 LONGEST = 240
 LONGEST_SAID = 400
-WINDOW = 12_288
-WINDOW_NAMED = 8_192
+WINDOW = 4_096
+WINDOW_NAMED = 6_144
 WINDOW_VALUE = 2_048  # what is written to files is found there
 WINDOW_SYMBOLS = 4_096
+_SHORTEST_SYMBOL = 4
 
 IN_RESULT, IN_WORDS, IN_FAILURE, IN_REQUEST, IN_ARGUMENTS, CHANGED = 1, 2, 3, 4, 5, 6
 HALF_LIFE, NEVER_LESS = 15.0, 0.02
@@ -36,7 +37,11 @@ HALF_LIFE, NEVER_LESS = 15.0, 0.02
 an agent named next, most was on the table in the last messages, and the rest had been named often.
 """
 
-_WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]{3,79}")
+_WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{3,79}")
+_FILE = re.compile(
+    r".+\.(?:py|go|tsx?|jsx?|json|md|txt|sh|ya?ml|toml|rs|java|kt|rb|php|c|h|cc|cpp|hpp|cs|swift|html|css|sql|proto|csv|xml"
+    r"|lock|cfg|ini|env)"
+)
 _LETTERS = "À-ɏЀ-ӿ"  # of alphabets whose words stand between blanks; others would run on into the prose
 _ANCHORED = re.compile(
     rf"[0-9/](?:(?<=/)[\w.@~%{_LETTERS}-][\w./@+~%{_LETTERS}-]{{2,}}|(?<=[A-Za-z_.$-][0-9])[\w./-]+|(?<=[A-Z]-[0-9])"
@@ -131,10 +136,22 @@ def scan_symbols(text: str, found: dict[str, int], weight: int) -> None:
     """Adds the names of code in a text: words of several parts, joined by an underscore or a capital letter."""
     if len(text) > WINDOW_SYMBOLS:
         text = wording.ends(text, WINDOW_SYMBOLS)
-    for word in dict.fromkeys(_WORD.findall(text)):
-        is_plain = word.islower() or word[1:].islower() or word.isupper()
-        if word not in found and not (is_plain and "_" not in word.strip("_")):
-            found[word] = weight
+    for names in filter(None, map(_names, dict.fromkeys(_WORD.findall(text)))):
+        for name in names:
+            if name not in found:
+                found[name] = weight
+
+
+@lru_cache(maxsize=1 << 16)
+def _names(word: str) -> tuple[str, ...]:
+    """The names in a word: a file's whole, else its parts between dots, those that are no plain word."""
+    if word[1:].islower() and "_" not in word and "." not in word:
+        return ()
+    word = word.rstrip(".-")
+    if _FILE.fullmatch(word):
+        return (word,)
+    parts = (part for part in word.replace("-", ".").split(".") if len(part) >= _SHORTEST_SYMBOL)
+    return tuple(part for part in parts if "_" in part.strip("_") or not (part.isupper() or part[1:].islower()))
 
 
 def scan_argument(name: str, value: str, found: dict[str, int], weight: int) -> None:
