@@ -32,6 +32,9 @@ WINDOW_SYMBOLS = 4_096
 _SHORTEST_SYMBOL = 4
 
 IN_RESULT, IN_WORDS, IN_FAILURE, IN_REQUEST, IN_ARGUMENTS, CHANGED = 1, 2, 3, 4, 5, 6
+LENGTH_COUNTS = 0.6
+"""How much the length of a name counts against it, as a power: a long one takes the room of several short ones."""
+
 HALF_LIFE, NEVER_LESS = 15.0, 0.02
 """Messages after which a sighting is worth half, and what it is worth however old. Measured on real sessions: of what
 an agent named next, most was on the table in the last messages, and the rest had been named often.
@@ -197,7 +200,7 @@ def merge(messages: Iterable[tuple[Sighting, ...]], changed: Iterable[str]) -> t
             scores[path] += CHANGED
 
     def rank(text: str) -> tuple[float, str]:
-        return -scores[text] * _kind(text), text
+        return -scores[text] * _kind(text) / (8 + len(text)) ** LENGTH_COUNTS, text
 
     return tuple(sorted(scores, key=rank)[:MOST_IDENTIFIERS])
 
