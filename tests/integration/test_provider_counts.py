@@ -139,9 +139,9 @@ def codes(response: pb.CompactResponse) -> set[str]:
 
 
 def test_provider_number_decides_and_is_told() -> None:
-    with provider(number(3_000)) as (address, asked):
-        [response] = compacted(address, wanted(keep_message_count=1, max_input_tokens=3_200))
-    assert response.original_input_tokens == 3_000
+    with provider(number(1_500)) as (address, asked):
+        [response] = compacted(address, wanted(keep_message_count=1, max_input_tokens=1_600))
+    assert response.original_input_tokens == 1_500
     assert response.token_count_source == pb.TOKEN_COUNT_SOURCE_PROVIDER
     assert response.outcome == pb.OUTCOME_SUMMARIZED
     assert asked[0]["messages"] == BODY["messages"]
