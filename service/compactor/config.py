@@ -125,7 +125,7 @@ VARIABLES: Mapping[str, Variable] = {
     ),
     "HANGO_SUMMARIZER": Variable(_summarizer, "auto", "Who writes summaries: auto, model or extractive."),
     "HANGO_SUMMARIZER_MODEL": Variable(
-        str, "", "The model that writes summaries, where no profile names another; unset: the request's own."
+        str, "", "The model that writes summaries; unset: for Claude models a Haiku, else the request's own."
     ),
     "HANGO_SUMMARIZER_TIMEOUT_SECONDS": Variable(
         _number(0.1, 3_600, whole=False), "60", "How long a summary may take, all its calls together."

@@ -21,6 +21,7 @@ FALLBACK_KEEP = 6
 class Profile:
     """What is known of one model, in tokens; `trigger_tokens` and `keep_messages` are for the fallback.
 
+    `summarizer_model` is asked for summaries, the model itself where that is empty or cannot be reached.
     `binds_reasoning` says that reasoning is valid only behind the very messages that it was written after,
     `always_thinks` that the model's output holds reasoning that cannot be turned off.
     """
@@ -46,6 +47,10 @@ class Profile:
 FALLBACK = Profile(trigger_tokens=FALLBACK_TRIGGER, keep_messages=FALLBACK_KEEP, is_known=False)
 
 
+_CHEAP, _CHEAP_LARGE = "claude-haiku-4-5", "claude-haiku-5-5"
+"""Who summarises for a model of Anthropic's: the cheapest whose own window takes what that model's window holds."""
+
+
 def _claude(
     window: int, output: int, cacheable: int, *, binds_reasoning: bool = False, always_thinks: bool = False
 ) -> Profile:
@@ -54,6 +59,7 @@ def _claude(
         max_output_tokens=output,
         prompt_caching=True,
         min_cacheable_tokens=cacheable,
+        summarizer_model=_CHEAP_LARGE if window > FALLBACK_WINDOW else _CHEAP,
         binds_reasoning=binds_reasoning,
         always_thinks=always_thinks,
     )

@@ -327,3 +327,18 @@ def test_a_model_is_not_asked_about_next_to_nothing() -> None:
     response = _summarized(service(model), body([{"role": "user", "content": "Hello."}]))
     assert response.summary_source == pb.SUMMARY_SOURCE_EXTRACTIVE
     assert not model.asked
+
+
+@pytest.mark.parametrize(
+    ("model", "asked"),
+    [
+        ("claude-opus-5", "claude-haiku-5-5"),
+        ("claude-opus-4-5", "claude-haiku-4-5"),
+        ("claude-haiku-4-5", "claude-haiku-4-5"),
+        ("some-model", "some-model"),
+    ],
+)
+def test_a_cheap_model_summarises_for_a_dear_one(model: str, asked: str) -> None:
+    summarizer = ScriptedSummarizer(GOOD)
+    compacted(service(summarizer), body(log(), model), policy=policy_pb2.Policy(summarizer_model=""))
+    assert [name for name, _ in summarizer.asked] == [asked]

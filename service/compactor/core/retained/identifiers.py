@@ -22,13 +22,13 @@ from typing import NamedTuple
 from compactor.core.retained import wording
 
 MOST_IDENTIFIERS = 1_000
-MOST_IN_MESSAGE = 128
+MOST_IN_MESSAGE = 96
 LONGEST = 240
 LONGEST_SAID = 400
 WINDOW = 4_096
 WINDOW_NAMED = 6_144
 WINDOW_VALUE = 2_048  # what is written to files is found there
-WINDOW_SYMBOLS = 4_096
+WINDOW_SYMBOLS = 3_072
 _SHORTEST_SYMBOL = 4
 
 IN_RESULT, IN_WORDS, IN_FAILURE, IN_REQUEST, IN_ARGUMENTS, CHANGED = 1, 2, 3, 4, 5, 6
