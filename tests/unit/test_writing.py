@@ -340,5 +340,5 @@ def test_a_model_is_not_asked_about_next_to_nothing() -> None:
 )
 def test_a_cheap_model_summarises_for_a_dear_one(model: str, asked: str) -> None:
     summarizer = ScriptedSummarizer(GOOD)
-    compacted(service(summarizer), body(log(), model), policy=policy_pb2.Policy(summarizer_model=""))
+    compacted(service(summarizer), body(log(16), model), policy=policy_pb2.Policy(summarizer_model=""))
     assert [name for name, _ in summarizer.asked] == [asked]
