@@ -154,26 +154,33 @@ def _choose(sections: list[_Section], rates: list[float], budget: float) -> list
     taken: list[list[_Item]] = [[] for _ in sections]
     headed: set[str] = set()
     left = budget
-    open_sections = set(range(len(sections)))
-    while open_sections:
-        costs = {at: _cost(sections[at], len(taken[at]), rates[at]) for at in open_sections}
-        at = max(sorted(open_sections), key=lambda at: _worth(sections[at], len(taken[at])) / costs[at])
-        section, item = sections[at], sections[at].items[len(taken[at])]
+    ratios = {at: _ratio(section, 0, rates[at]) for at, section in enumerate(sections)}
+    while ratios:
+        at = max(ratios, key=ratios.__getitem__)
+        section, place = sections[at], len(taken[at])
+        item, cost = section.items[place], _cost(section, place, rates[at])
         heading = 0.0 if section.name in headed else _heading_cost(section, budget, rates[at])
         room = left - heading
-        if costs[at] > room:
+        if cost > room:
             size = int(room / rates[at]) - 4
             if room >= _LEAST_TOKENS and not section.label and size > 0:
                 taken[at].append(_Item(wording.shorten(item.text, size, note=" […] "), item.place))
                 left = 0.0
-            open_sections.discard(at)
+            del ratios[at]
             continue
         taken[at].append(item)
         headed.add(section.name)
-        left -= heading + costs[at]
-        if len(taken[at]) == len(section.items):
-            open_sections.discard(at)
+        left -= heading + cost
+        if place + 1 == len(section.items):
+            del ratios[at]
+        else:
+            ratios[at] = _ratio(section, place + 1, rates[at])
     return [tuple(items) for items in taken]
+
+
+def _ratio(section: _Section, position: int, rate: float) -> float:
+    """What the next item of a section is worth for its size."""
+    return _worth(section, position) / _cost(section, position, rate)
 
 
 def _worth(section: _Section, position: int) -> float:
