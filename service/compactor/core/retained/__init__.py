@@ -122,7 +122,6 @@ def _from_user(parts: tuple[Part, ...]) -> Harvest:
     identifiers.scan(said, found, weight)
     if not looks_like_output:
         identifiers.scan_named(said, found, weight)
-        identifiers.scan_symbols(said, found, weight)
     return Harvest(
         instructions.find(said),
         requests.find(said),
@@ -160,7 +159,6 @@ def _from_assistant(parts: tuple[Part, ...]) -> Harvest:
     if said:
         identifiers.scan(said, found, identifiers.IN_WORDS)
         identifiers.scan_named(said, found, identifiers.IN_WORDS)
-        identifiers.scan_symbols(said, found, identifiers.IN_WORDS)
         step = plan.from_text(said)
         if step:
             steps.append(step)
@@ -180,7 +178,6 @@ def _use(part: Part, given: dict[str, object], found: dict[str, int], *, silent:
     if given:
         for name, value in args.leaves(given):
             identifiers.scan_argument(name, value, found, identifiers.IN_ARGUMENTS)
-            identifiers.scan_symbols(value, found, identifiers.IN_ARGUMENTS)
     elif part.text:
         identifiers.scan(part.text, found, identifiers.IN_ARGUMENTS)
     name = part.name.lower()
@@ -204,5 +201,4 @@ def _answer(part: Part, found: dict[str, int]) -> Answer:
     outcome, failed = outcomes.answer(text, is_error=part.is_error)
     weight = identifiers.IN_FAILURE if failed else identifiers.IN_RESULT
     identifiers.scan(text, found, weight)
-    identifiers.scan_symbols(text, found, weight)
     return Answer(part.id, outcome, failed, part.name)

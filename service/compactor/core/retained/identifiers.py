@@ -27,8 +27,7 @@ LONGEST = 240
 LONGEST_SAID = 400
 WINDOW = 4_096
 WINDOW_NAMED = 6_144
-WINDOW_VALUE = 2_048  # what is written to files is found there
-WINDOW_SYMBOLS = 3_072
+WINDOW_VALUE = 3_072  # what is written to files is found there
 _SHORTEST_SYMBOL = 4
 
 IN_RESULT, IN_WORDS, IN_FAILURE, IN_REQUEST, IN_ARGUMENTS, CHANGED = 1, 2, 3, 4, 5, 6
@@ -40,18 +39,17 @@ HALF_LIFE, NEVER_LESS = 15.0, 0.02
 an agent named next, most was on the table in the last messages, and the rest had been named often.
 """
 
-_WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{3,79}")
 _FILE = re.compile(
     r".+\.(?:py|go|tsx?|jsx?|json|md|txt|sh|ya?ml|toml|rs|java|kt|rb|php|c|h|cc|cpp|hpp|cs|swift|html|css|sql|proto|csv|xml"
     r"|lock|cfg|ini|env)"
 )
 _LETTERS = "À-ɏЀ-ӿ"  # of alphabets whose words stand between blanks; others would run on into the prose
-_ANCHORED = re.compile(
-    rf"[0-9/](?:(?<=/)[\w.@~%{_LETTERS}-][\w./@+~%{_LETTERS}-]{{2,}}|(?<=[A-Za-z_.$-][0-9])[\w./-]+|(?<=[A-Z]-[0-9])"
-    r"|(?:[\w.,/-]|:(?=[0-9])){4,})",
-    re.ASCII,
-)
-_BEFORE = re.compile(rf"[\w.@~+${_LETTERS}-]{{0,80}}", re.ASCII)
+_TOKEN = re.compile(rf"[\w./~@${_LETTERS}][\w./@~%+${_LETTERS}:-]{{3,239}}", re.ASCII)
+_PLACE = re.compile(r"[^:]*(?::[0-9]+)+[.,:;-]*")  # a path with its line, or a time
+_AMOUNT = re.compile(r"[$€£¥₩]?[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?")
+_DIGIT = re.compile(r"[0-9]")
+_JOINTS = re.compile(r"[^A-Za-z0-9_]+")
+_ESCAPE = re.compile(r"\\[ntr\"]")
 _URL = re.compile(r"://[^\s\"'`<>\\^{}|]{3,400}")
 _SCHEME = re.compile(r"[a-zA-Z+]{2,12}", re.ASCII)
 _WINDOWS_PATH = re.compile(r"[A-Za-z]:\\{1,2}[\w.-]{1,80}(?:\\{1,2}[\w.-][\w. -]{0,80})*")
@@ -93,24 +91,39 @@ def scan(text: str, found: dict[str, int], weight: int, *, window: int = WINDOW)
         text = wording.ends(text, window)
     if "://" in text:
         text = _take_urls(text, found, weight)
-    backwards = ""
-    for match in _ANCHORED.finditer(text):
-        start, stop = match.span()
-        if start:
-            if text[start - 1] in "/<":
-                continue
-            backwards = backwards or text[::-1]
-            before = _BEFORE.match(backwards, len(text) - start)
-            if before and before.end() > before.start():
-                start -= before.end() - before.start()
-                if start and text[start - 1] == "\\":  # the letter of an escape
-                    start += 1
-        token = text[start:stop].rstrip(_EDGE).lstrip(_LEFT_EDGE)
-        if token in found:
-            if weight > found[token]:
-                found[token] = weight
-        elif 3 < len(token) <= LONGEST and not _is_dull(token):
-            found[token] = weight
+    if "\\" in text:
+        text = _ESCAPE.sub(" ", text)
+    if "," in text:
+        for amount in _AMOUNT.findall(text):
+            found.setdefault(amount, weight)
+    for names in filter(None, map(_names, dict.fromkeys(_TOKEN.findall(text)))):
+        for name in names:
+            if weight > found.get(name, 0):
+                found[name] = weight
+
+
+@lru_cache(maxsize=1 << 16)
+def _names(token: str) -> tuple[str, ...]:
+    """The identifiers in a run of letters: the whole of what has a slash or a digit in it, of others the names of code.
+
+    Most runs are plain words and come again and again, which is why the answers are remembered.
+    """
+    if token.isalpha() and (token.islower() or token[1:].islower()):
+        return ()
+    if ":" in token and not _PLACE.fullmatch(token):
+        return tuple(dict.fromkeys(name for part in token.split(":") if len(part) > 3 for name in _names(part)))
+    bare = token.rstrip(_EDGE).lstrip(_LEFT_EDGE)
+    if "/" in bare or _DIGIT.search(bare):
+        return (bare,) if 3 < len(bare) <= LONGEST and not _is_dull(bare) else ()
+    return _symbols(bare)
+
+
+def _symbols(word: str) -> tuple[str, ...]:
+    """The names of code in a word: a file's whole, else its parts between dots, those that are no plain word."""
+    if _FILE.fullmatch(word):
+        return (word,)
+    parts = (part for part in _JOINTS.split(word) if len(part) >= _SHORTEST_SYMBOL)
+    return tuple(part for part in parts if "_" in part.strip("_") or not (part.isupper() or part[1:].islower()))
 
 
 def scan_named(text: str, found: dict[str, int], weight: int) -> None:
@@ -135,28 +148,6 @@ def scan_named(text: str, found: dict[str, int], weight: int) -> None:
                     found.setdefault(name, weight)
 
 
-def scan_symbols(text: str, found: dict[str, int], weight: int) -> None:
-    """Adds the names of code in a text: words of several parts, joined by an underscore or a capital letter."""
-    if len(text) > WINDOW_SYMBOLS:
-        text = wording.ends(text, WINDOW_SYMBOLS)
-    for names in filter(None, map(_names, dict.fromkeys(_WORD.findall(text)))):
-        for name in names:
-            if name not in found:
-                found[name] = weight
-
-
-@lru_cache(maxsize=1 << 16)
-def _names(word: str) -> tuple[str, ...]:
-    """The names in a word: a file's whole, else its parts between dots, those that are no plain word."""
-    if word[1:].islower() and "_" not in word and "." not in word:
-        return ()
-    word = word.rstrip(".-")
-    if _FILE.fullmatch(word):
-        return (word,)
-    parts = (part for part in word.replace("-", ".").split(".") if len(part) >= _SHORTEST_SYMBOL)
-    return tuple(part for part in parts if "_" in part.strip("_") or not (part.isupper() or part[1:].islower()))
-
-
 def scan_argument(name: str, value: str, found: dict[str, int], weight: int) -> None:
     """Adds an argument of a tool: as a whole where it looks like one identifier, else what stands in it.
 
@@ -173,7 +164,7 @@ def scan_argument(name: str, value: str, found: dict[str, int], weight: int) -> 
         scan(value, found, weight)
         scan_named(value, found, weight)
     else:
-        scan(value, found, IN_RESULT, window=WINDOW_VALUE)
+        scan(value, found, weight, window=WINDOW_VALUE)
 
 
 def sightings(found: dict[str, int]) -> tuple[Sighting, ...]:
