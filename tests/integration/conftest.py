@@ -1,4 +1,4 @@
-"""The real server, as a process of its own."""
+"""The real server, as a process of its own, and real databases."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ from pathlib import Path
 import grpc
 import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
+
+from tests.integration.databases import postgresql, schema
 
 SECONDS_TO_START = 60
 SESSIONS = Path(__file__).resolve().parents[2] / "examples" / "sessions"
@@ -112,3 +114,26 @@ def environment() -> Callable[..., dict[str, str]]:
 def sessions() -> Path:
     """The folder of the example sessions."""
     return SESSIONS
+
+
+@pytest.fixture(scope="session")
+def postgresql_server() -> Iterator[str]:
+    """The URL of a PostgreSQL server."""
+    with postgresql() as url:
+        yield url
+
+
+@pytest.fixture
+def postgresql_url(postgresql_server: str) -> Iterator[str]:
+    """The URL of a PostgreSQL database without tables."""
+    with schema(postgresql_server) as url:
+        yield url
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgresql)])
+def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """The URL of a database without tables: one test on SQLite, and the same one on PostgreSQL."""
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path}/folder/sessions.db"
+    url: str = request.getfixturevalue("postgresql_url")
+    return url

@@ -10,7 +10,10 @@ from hango.compaction.sessions import DEFAULT_URL, SessionsFailed, SqlSessions
 
 def main() -> int:
     """Runs the command. Exit status: 0 done, 1 the database cannot be used, 2 wrong usage."""
-    parser = argparse.ArgumentParser(prog="python -m hango.compaction.sessions", description=SqlSessions.__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m hango.compaction.sessions",
+        description="Migrates the table of the sessions: all the way up, one step down, or says where it is.",
+    )
     parser.add_argument("command", choices=("upgrade", "downgrade", "current"))
     parser.add_argument("url", nargs="?", default=DEFAULT_URL, help=f"of the database; default {DEFAULT_URL}")
     parser.add_argument("--table", default="sessions", help="the table of the sessions; default sessions")

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from alembic import context
 
-from hango.compaction.sessions.migrating import VERSION_TABLE
+from hango.compaction.sessions.migrating import version_table
 
-context.configure(connection=context.config.attributes["connection"], version_table=VERSION_TABLE)
+_GIVEN = context.config.attributes
+
+context.configure(connection=_GIVEN["connection"], version_table=version_table(_GIVEN["table"]))
 with context.begin_transaction():
     context.run_migrations()
