@@ -12,7 +12,7 @@ PROTO := $(shell find proto -name '*.proto')
 GENERATED := clients/python
 CODE := service clients/python/hango tests examples bench
 
-.PHONY: help demo test test-all check format generate bench sessions released clean
+.PHONY: help demo test test-all check format generate bench bench-fidelity sessions released clean
 
 help: ## Show what there is.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -51,6 +51,9 @@ generate: $(READY) ## Write the Python stubs anew from the contract.
 
 bench: $(READY) ## Measure the service against an echo of the same bytes.
 	$(BIN)/python -m bench
+
+bench-fidelity: $(READY) ## Measure what a compacted request still knows.
+	$(BIN)/python -m bench.fidelity
 
 sessions: $(READY) ## Record the example sessions anew.
 	$(BIN)/python -m examples.record
