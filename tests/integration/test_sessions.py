@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -273,6 +275,14 @@ def test_readers_do_not_wait_for_a_writer_of_a_file_and_writers_only_so_long(tmp
                 store.record_turn("s1", last_input_tokens=2, compactions=1)
         store.record_turn("s1", last_input_tokens=2, compactions=1)
         assert store.counters("s1") == Counters(2, 2)
+
+
+def test_a_file_that_another_one_has_just_now_is_opened_all_the_same(tmp_path: Path) -> None:
+    path = tmp_path / "sessions.db"
+    with closing(sqlite3.connect(path)) as holder, SqlSessions.open(f"sqlite:///{path}?timeout=0.05") as store:
+        holder.execute("BEGIN EXCLUSIVE")
+        sa.event.listen(store.engine, "connect", lambda *_: holder.rollback())  # after the store's own first words
+        assert store.upgrade().revision() == "s0002"
 
 
 @pytest.mark.slow

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -47,4 +48,8 @@ def begun(engine: sa.Engine) -> Iterator[sa.Connection]:
 
 
 def _readers_do_not_wait(connection: Any, _: object) -> None:
-    connection.execute("PRAGMA journal_mode=WAL")
+    """The mode is the file's, for good. SQLite does not wait for who has the file just now, and neither is it needed:
+    the next connection sets it. A file that cannot be used at all says so at the first statement.
+    """
+    with suppress(sqlite3.OperationalError):
+        connection.execute("PRAGMA journal_mode=WAL")
