@@ -140,7 +140,7 @@ def test_counters_of_an_applications_own_are_used_but_never_dropped(bare: SqlSes
 
 
 def test_each_table_of_a_database_has_migrations_of_its_own(store: SqlSessions, database_url: str) -> None:
-    with SqlSessions.open(database_url, table="Chats", id_column="session_id") as chats:
+    with SqlSessions.open(database_url, table="Chats of ours", id_column="session_id") as chats:
         assert chats.revision() == ""
         chats.upgrade()
         chats.record_turn("s1", last_input_tokens=3, compactions=1)
@@ -149,7 +149,7 @@ def test_each_table_of_a_database_has_migrations_of_its_own(store: SqlSessions, 
         assert store.counters("s1") is None
         chats.downgrade()
         chats.downgrade()
-    assert not has_table(store, "Chats")
+    assert not has_table(store, "Chats of ours")
     assert store.revision() == "s0002"
 
 

@@ -6,6 +6,7 @@ on PostgreSQL by an advisory lock. Threads take turns before that, because Alemb
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,7 +20,7 @@ from alembic.runtime.migration import MigrationContext
 
 from hango.compaction.sessions.engines import begun
 
-_LOCK = "SELECT pg_advisory_xact_lock(448612689775)"
+_LOCK = "SELECT pg_advisory_xact_lock(448311224175)"  # the letters of hango
 _one_at_a_time = threading.Lock()
 
 
@@ -29,8 +30,10 @@ def version_table(table: str) -> str:
 
 
 def primary_key(table: str) -> str:
-    """The name of the primary key by which a table is known that the migrations made."""
-    return f"hango_{table}_pkey"
+    """The name of the primary key by which a table is known that the migrations made; one that needs no quotes, which
+    SQLAlchemy 2.0 does not read back from SQLite.
+    """
+    return re.sub(r"\W", "_", f"hango_{table}_pkey".lower())
 
 
 @dataclass(frozen=True, slots=True)
