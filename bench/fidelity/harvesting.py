@@ -9,15 +9,17 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from bench.fidelity.sessions import Collection
 from compactor.core.retained import harvest
 from compactor.formats import anthropic, openai
+from compactor.model import Dialect
 
 PASSES = 3
 
-_DIALECTS = {"anthropic": anthropic.DIALECT, "openai": openai.DIALECT}
+_DIALECTS: Mapping[str, Dialect] = {"anthropic": anthropic.DIALECT, "openai": openai.DIALECT}
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,16 +2,17 @@
 
 For those who improve the extractors; of the parts of this package this one alone looks inside the service.
 
-A lost identifier is *unseen* where no extractor found it in any evicted message, nor a longer name that holds it. Else
-it had *no room*, and its rank among all that was found says how far it was from it. Its place is the best one of all
-that it stands in: an argument of a call, what the user wrote, what the assistant wrote, the ends of a result (where the
-service looks), the middle of a long one (where it does not).
+A lost identifier is *unseen* where no extractor found it in any evicted message, nor a longer name that holds it; it is
+*over the cap* where it was found and is not among those that the service keeps at all. Else it had *no room*, and its
+rank says how far it was from it. Its place is the best one of all that it stands in: an argument of a call, what the
+user wrote, what the assistant wrote, the ends of a result (where the service looks), the middle of a long one (where it
+does not).
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from bench.fidelity.names import holds
@@ -19,17 +20,18 @@ from bench.fidelity.references import SERVICE, Row, evicted
 from bench.fidelity.sessions import Json, calls, results, words
 from compactor.core.retained import harvest, identifiers, retain
 from compactor.formats import anthropic, openai
+from compactor.model import Dialect
 
-UNSEEN, NO_ROOM = "unseen", "no room"
+UNSEEN, CAPPED, NO_ROOM = "unseen", "over the cap", "no room"
 PLACES = ("argument", "user's words", "assistant's words", "end of a result", "middle of a result")
 
-_DIALECTS = {"anthropic": anthropic.DIALECT, "openai": openai.DIALECT}
+_DIALECTS: Mapping[str, Dialect] = {"anthropic": anthropic.DIALECT, "openai": openai.DIALECT}
 
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """A wanted identifier that the service's result does not hold. `rank` is None where nobody saw it, `of` how many
-    were found; `age` is how many evicted messages stand behind the last one that names it. `has_end` says that the last
+    """A wanted identifier that the service's result does not hold. `rank` is None where it has none, `of` how many
+    are kept; `age` is how many evicted messages stand behind the last one that names it. `has_end` says that the last
     part of the path is there all the same.
     """
 
@@ -55,12 +57,14 @@ def losses(rows: Iterable[Row]) -> Iterator[Loss]:
 def _explained(row: Row, lost: Sequence[str]) -> Iterator[Loss]:
     gone = evicted(row.moment, row.compacted)
     read = _DIALECTS[row.moment.session.format].read
-    state = retain([harvest(read(json.dumps(message, ensure_ascii=False).encode())) for message in gone])
+    harvests = [harvest(read(json.dumps(message, ensure_ascii=False).encode())) for message in gone]
+    state, seen = retain(harvests), {sighting.text for one in harvests for sighting in one.identifiers}
     found = [*state.identifiers, *(record.path for record in state.files)]
     for name in lost:
-        rank = next((at for at, seen in enumerate(found, 1) if holds(seen, name)), None)
+        rank = next((at for at, text in enumerate(found, 1) if holds(text, name)), None)
+        is_seen = rank is not None or any(holds(text, name) for text in seen)
         place, age = _place(gone, name)
-        reason = UNSEEN if rank is None else NO_ROOM
+        reason = NO_ROOM if rank is not None else CAPPED if is_seen else UNSEEN
         has_end = "/" in name and holds(row.compacted.summary, name.rstrip("/").rpartition("/")[2])
         yield Loss(row.moment.name, name, row.wanted[name], reason, place, rank, len(state.identifiers), age, has_end)
 

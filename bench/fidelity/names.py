@@ -3,6 +3,8 @@
 An identifier is what a later message may have to name exactly and cannot guess: a URL, a path, a file name, a hash or
 UUID, an id, a name of code of more than one part, a number of at least four digits. A text holds an identifier when it
 stands in it letter by letter and is no part of a longer word.
+
+What can be guessed names nothing: years, modes of files, algorithms, `/tmp`, the closing tags of markup.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ _ENDINGS = (
 )
 _PATTERN = re.compile(
     r"(?P<url>https?://[^\s\"'<>)\]}`\\]+)"
-    r"|(?P<path>(?:[\w.@~+-]*/)+[\w.@+-]+)"
+    r"|(?P<path>(?<![</\w])(?!//)(?:[\w.@~+-]*/)+[\w.@+-]+)"
     rf"|(?P<file>(?<![\w.])[\w-]+(?:\.[\w-]+)*\.(?:{_ENDINGS})\b)"
     r"|(?P<hash>\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b|\b(?=[a-f]*[0-9])(?=[0-9]*[a-f])[0-9a-f]{7,40}\b)"
     r"|(?P<id>\b[A-Z]{2,}-\d+\b|\b(?=[A-Z]*\d)(?=\d*[A-Z])[A-Z0-9]{6,}\b)"
@@ -38,7 +40,7 @@ _NAMES_SOMETHING = re.compile(
 _SAYS_HOW = re.compile(r"(?:^|_)(?:status|state|mode|type|kind|priority|level)$", re.IGNORECASE)
 _ESCAPE = re.compile(r"\\[nrt]")
 _EDGE = ".,:;-"
-_DULL = re.compile(r"/dev/\w+|[./~+-]*|.{1,3}")
+_DULL = re.compile(r"/dev/\w+|/tmp|[./~+-]*|.{1,3}|(?:19|20)[0-9]{2}|0[0-7]{3}|(?:SHA|MD|UTF|AES|ISO)-?[0-9]+")
 
 
 def identifiers(text: str) -> Iterator[tuple[str, str]]:

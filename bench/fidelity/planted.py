@@ -16,7 +16,8 @@ really came out.
 An item survives a round when its value of that time stands in the compacted request, case and white space aside. An
 item that was taken back is `resolved` when the new value stands there and the old one does not, `both` when both do,
 `stale` when only the old one does. Three writers: code alone; a model that is good, whose summary names every item's
-value of the time in a line; a model that is bad, fluent and empty.
+value of the time in a line; a model that is bad, fluent and empty. Beside them, without the service, the end of the log
+that has the size.
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ from statistics import fmean
 
 from bench.fidelity.items import ITEMS, RESULT, SMALL_TALK, Item
 from bench.fidelity.names import holds
-from bench.fidelity.service import COMMON, FACTS_BYTES, scripted, system_text, tokens_of
+from bench.fidelity.peers import end_of
+from bench.fidelity.service import COMMON, FACTS_BYTES, counter, scripted, system_text, tokens_of
 from bench.fidelity.sessions import Collection, Json, Session, safe, said
 from compactor.errors import WindowTooSmall
 from compactor.reader import Facts
@@ -44,8 +46,8 @@ LEAST_BUDGET = 1_500
 
 LEAST_TOKENS, LEAST_MESSAGES, MOST_MESSAGES, MOST_CARRIERS = 30_000, 60, 600, 6
 
-CODE, GOOD, BAD = "no model", "good model", "bad model"
-WRITERS = (CODE, GOOD, BAD)
+CODE, GOOD, BAD, TAIL = "no model", "good model", "bad model", "(tail only)"
+WRITERS = (CODE, GOOD, BAD, TAIL)
 MODEL = "claude-haiku-4-5"
 
 _NONSENSE = (
@@ -229,6 +231,9 @@ def _rounds(carrier: Carrier, share: float, writer: str, facts: Facts) -> Iterat
     for number in range(1, ROUNDS + 1):
         at = safe(session.messages, count * number // ROUNDS) or count
         body = session.up_to(at)
+        if writer == TAIL:
+            yield _tail(carrier, share, number, body)
+            continue
         with scripted(_reply(carrier, at, writer), facts=facts) as client:
             messages, rest = tokens_of(client, session, body)
             budget = max(LEAST_BUDGET, int(share * messages)) + rest
@@ -258,6 +263,14 @@ def _rounds(carrier: Carrier, share: float, writer: str, facts: Facts) -> Iterat
         text = f"{system_text(result.request)}\n{said(result.request['messages'])}"
         size = (result.response.compacted_input_tokens - rest) / messages
         yield Round(session.name, share, writer, number, size, result.outcome, tuple(_fates(carrier, at, text)))
+
+
+def _tail(carrier: Carrier, share: float, number: int, body: Json) -> Round:
+    """What the end of the log still knows, at the same size."""
+    everything, count = said(body["messages"]), counter(carrier.session)
+    budget = max(LEAST_BUDGET, int(share * count(everything)))
+    fates = tuple(_fates(carrier, len(body["messages"]), end_of(everything, budget, count)))
+    return Round(carrier.session.name, share, TAIL, number, share, "", fates)
 
 
 def _fates(carrier: Carrier, at: int, text: str) -> Iterator[Fate]:

@@ -47,9 +47,14 @@ def printed(found: Findings, console: Console) -> None:
         rows = [row for row in found.rows if row.group == group]
         if rows:
             console.print(_references(group, rows), _summed(rows), "")
-    console.print(_kinds(found.rows), _losses(found.losses), "")
+    if found.rows:
+        console.print(_kinds(found.rows), _losses(found.losses), "")
+    else:
+        console.print("References to what is gone: no run named enough of it again.\n")
     if found.rounds:
-        console.print(_survival(found.rounds), _course(found.rounds), _by_kind(found.rounds), "")
+        console.print(
+            _survival(found.rounds), _course(found.rounds), _by_kind(found.rounds), _forgotten(found.rounds), ""
+        )
     if found.judged is None:
         console.print("Instructions: no labelled set at tests/fidelity/instructions, skipped.\n")
     else:
@@ -78,10 +83,10 @@ def as_json(found: Findings) -> dict[str, Any]:
 
 def _references(group: str, rows: Sequence[Row]) -> Table:
     strategies = _strategies(rows)
-    table = _table(f"References to what is gone: {group}", "moment", "wanted", "budget", *strategies)
+    table = _table(f"References to what is gone: {group}", "moment", "wanted", "budget", "taken", *strategies)
     for row in rows:
         recalls = [_share(row.recall(name)) if name in row.held else "" for name in strategies]
-        table.add_row(row.moment.name, str(len(row.wanted)), f"{row.budget:,}", *recalls)
+        table.add_row(row.moment.name, str(len(row.wanted)), f"{row.budget:,}", f"{row.tokens:,}", *recalls)
     return table
 
 
@@ -151,6 +156,17 @@ def _by_kind(rounds: Sequence[Round]) -> Table:
     return table
 
 
+def _forgotten(rounds: Sequence[Round]) -> Table:
+    table = _table(f"Items that are not there after {ROUNDS} rounds, in how many logs", "share", "writer", "items")
+    for share in SHARES:
+        for writer in (planted.CODE, planted.BAD):
+            last = [one for one in _of(rounds, share, writer) if one.number == ROUNDS]
+            lost = Counter(fate.item.topic for one in last for fate in one.fates if not fate.has_value)
+            items = ", ".join(f"{topic} {count}" for topic, count in lost.most_common())
+            table.add_row(f"{share:.0%}", writer, items or "none")
+    return table
+
+
 def _instructions(judged: Judged) -> Table:
     table = _table("Instructions", "labelled", "found", "right", "recall", "precision")
     numbers = (judged.labelled, judged.found, judged.right)
@@ -170,7 +186,7 @@ def _strategies(rows: Sequence[Row]) -> list[str]:
 def _table(title: str, *columns: str) -> Table:
     table = Table(title=title or None, title_justify="left", box=None, pad_edge=False, header_style="bold")
     for at, column in enumerate(columns):
-        left = at == 0 or column in ("writer", "kind", "best place", "examples")
+        left = at == 0 or column in ("writer", "kind", "best place", "examples", "items")
         table.add_column(column, justify="left" if left else "right", overflow="fold")
     return table
 
