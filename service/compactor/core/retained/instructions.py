@@ -1,17 +1,22 @@
 """The user's standing instructions: sentences that bind the rest of the session, word for word.
 
-Only what a person wrote counts: a tool's result cannot give instructions. A cue decides, not a grammar: it is better to
-keep a sentence too many than to lose a prohibition, but a description ("I don't have the id") or a plain question is no
-instruction. Under a heading such as "Rules:" every point of the list is one.
+Only what a person wrote counts: a tool's result cannot give instructions, nor can code, quotes and logs in a message.
+Sentence by sentence, a cue decides, not a grammar: what says that something holds (a time without end, a prohibition, a
+permission, a preference, a form of the answers, how things are done here, a fact such as a deadline) binds; a task, a
+description, a plain question or what is about this moment only does not. Where it is unsure it is better to keep a
+sentence too many than to lose a prohibition. Under a heading such as "Rules:" every point of the list is one.
 """
 
 from __future__ import annotations
 
-import re
-
-from compactor.core.retained import cues, wording
+from compactor.core.retained import cues, tongues, wording
 
 LONGEST_SENTENCE = 600
+
+_APOSTROPHES = str.maketrans("’‘", "''")
+_AROUND_WORDS = str.maketrans(dict.fromkeys('.,:;!?()[]"*_`“”…', " "))
+# What a client writes in the user's name when it begins anew: nobody's words, and the messages it is about are kept.
+_CONTINUED = "This session is being continued from a previous conversation"
 
 
 def find(text: str) -> tuple[str, ...]:
@@ -20,32 +25,53 @@ def find(text: str) -> tuple[str, ...]:
     >>> find("Fix the bug. Never push to main!")
     ('Never push to main!',)
     """
-    eastern = not text.isascii() and bool(cues.EASTERN_SCRIPT.search(text))
-    if not eastern and not _has_cue(text):
+    if text.startswith(_CONTINUED):
         return ()
     found: dict[str, None] = {}
     in_list = False
     for sentence, listed in wording.sentences(text):
-        low = sentence[:LONGEST_SENTENCE].lower()
+        low = sentence[:LONGEST_SENTENCE].lower().translate(_APOSTROPHES).strip("*_ ")
         if low.endswith((":", "：")):
             in_list = bool(cues.LIST_HEAD.search(low))
             continue
         in_list = in_list and listed
-        if in_list or ((eastern or _has_cue(low)) and binds(low)):
+        if in_list or binds(low):
             found[wording.shorten(sentence.strip(), LONGEST_SENTENCE)] = None
     return tuple(found)
 
 
 def binds(sentence: str) -> bool:
     """Whether a sentence, in lower case, binds what comes after it."""
+    if '"' in sentence or not sentence.isascii():
+        sentence = cues.QUOTED.sub("…", sentence)
     if sentence.endswith(("?", "？")):
-        return bool(cues.QUESTION.search(sentence))
-    return (
-        bool(cues.ENGLISH.search(sentence) or cues.EUROPEAN.search(sentence))
-        or _is_told(sentence, cues.ABSOLUTE, cues.DESCRIBING)
-        or _is_told(sentence, cues.NEGATION, cues.SOMEBODY)
-        or (not sentence.isascii() and bool(cues.EASTERN.search(sentence)))
-    )
+        return bool(cues.WISH.search(sentence))
+    return _binds_in_english(sentence) or _binds_elsewhere(sentence)
+
+
+def _binds_in_english(sentence: str) -> bool:
+    words = sentence.translate(_AROUND_WORDS).split()
+    filler = cues.FILLER.match(sentence)
+    bare = (sentence[filler.end() :] if filler else sentence).rstrip(".!; ")
+    if _is_filed(cues.STRONG, words, bare):
+        return True
+    weak = _is_filed(cues.WEAK, words, bare)
+    if not weak and (bare.partition(" ")[0].rstrip(",:") in cues.TASKS or not _is_filed(cues.LOOSE, words, bare)):
+        return False
+    return not cues.MOMENT.search(bare)
+
+
+def _is_filed(table: cues.Filed, words: list[str], sentence: str) -> bool:
+    return any(pattern.search(sentence) for word in table.keys() & words for pattern in table[word])
+
+
+def _binds_elsewhere(sentence: str) -> bool:
+    if sentence.isascii():
+        if tongues.TELLING.isdisjoint(sentence.translate(_AROUND_WORDS).split()):
+            return False
+        return bool(tongues.EUROPEAN.search(sentence)) and not tongues.MOMENT.search(sentence)
+    found = tongues.EASTERN if tongues.EASTERN_SCRIPT.search(sentence) else tongues.EUROPEAN
+    return bool(found.search(sentence)) and not tongues.MOMENT.search(sentence)
 
 
 def merge(found: list[str]) -> tuple[str, ...]:
@@ -56,16 +82,3 @@ def merge(found: list[str]) -> tuple[str, ...]:
         latest.pop(key, None)
         latest[key] = instruction
     return tuple(latest.values())
-
-
-def _has_cue(text: str) -> bool:
-    return not cues.WORDS.isdisjoint(wording.words(text)) or " now on" in text
-
-
-def _is_told(sentence: str, cue: re.Pattern[str], subjects: frozenset[str]) -> bool:
-    """Whether a cue stands in the sentence otherwise than right after one of the words that make it a description."""
-    for match in cue.finditer(sentence):
-        before = sentence[max(0, match.start() - 24) : match.start()].split()
-        if not before or before[-1] not in subjects:
-            return True
-    return False

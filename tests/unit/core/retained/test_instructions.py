@@ -2,11 +2,38 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
 import pytest
 
 from compactor.core.retained import harvest, retain
 from compactor.core.retained.instructions import find, merge
 from compactor.model import Content, Kind, Part, Role
+
+LABELLED = Path(__file__).resolve().parents[3] / "fidelity" / "instructions"
+
+
+def labelled(name: str) -> Sequence[Mapping[str, Sequence[str]]]:
+    return json.loads((LABELLED / name).read_text(encoding="utf-8"))
+
+
+def is_same(one: str, other: str) -> bool:
+    first, second = (" ".join(text.casefold().split()).rstrip(".!。！") for text in (one, other))
+    return first in second or second in first
+
+
+@pytest.mark.parametrize(("half", "recall", "precision"), [("tuning.json", 1.0, 0.95), ("held-apart.json", 0.95, 0.9)])
+def test_labelled_sentences_are_found_and_hardly_any_other(half: str, recall: float, precision: float) -> None:
+    wanted = found = right = 0
+    for case in labelled(half):
+        kept = find("".join(case["text"]))
+        wanted += len(case["instructions"])
+        found += len(kept)
+        right += sum(any(is_same(text, sentence) for sentence in kept) for text in case["instructions"])
+    assert right >= recall * wanted
+    assert right >= precision * found
 
 
 @pytest.mark.parametrize(
