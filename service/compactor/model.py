@@ -364,6 +364,7 @@ class Retained:
     """What code keeps of the evicted messages (rule R18), and how much of it found no room in its budget."""
 
     instructions: tuple[str, ...] = ()
+    facts: tuple[str, ...] = ()
     requests: tuple[str, ...] = ()
     identifiers: tuple[str, ...] = ()
     files: tuple[FileRecord, ...] = ()

@@ -74,7 +74,7 @@ def wants_model(plan: Plan, summaries: Summaries) -> bool:
 def by_code(plan: Plan) -> Summary:
     """The summary that needs no model, over everything that is evicted, from the raw log."""
     harvests = _harvests(plan)
-    retained = retain(harvests)
+    retained = retain(harvests, _kept(plan))
     text, dropped = extractive.extract(
         _without_open(retained, plan),
         max_tokens=plan.summary_tokens,
@@ -119,7 +119,7 @@ async def by_model(
         ),
         seconds_left,
     )
-    retained = retain(_harvests(plan))
+    retained = retain(_harvests(plan), _kept(plan))
     spent = count(written.text)
     should = max(plan.summary_tokens, spent + plan.summary_tokens // KEPT_SHARE)
     room = min(most, spent + scale.down(settings.retained_max_tokens), should) - spent
@@ -228,6 +228,14 @@ def _subject(plan: Plan) -> bytes:
 
 def _harvests(plan: Plan) -> list[Harvest]:
     return [plan.question.means.harvest(index) for index in range(plan.question.request.leading, plan.shape.first_kept)]
+
+
+def _kept(plan: Plan) -> list[Harvest]:
+    """What the messages hold that stay: it can take back what the others say."""
+    return [
+        plan.question.means.harvest(index)
+        for index in range(plan.shape.first_kept, len(plan.question.request.messages))
+    ]
 
 
 def _without_open(retained: Retained, plan: Plan) -> Retained:

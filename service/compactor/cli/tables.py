@@ -143,7 +143,7 @@ def retained(kept: Any) -> str:
     """How much of each kind code kept."""
     counts = [
         f"{len(getattr(kept, name))} {name.replace('_', ' ')}"
-        for name in ("instructions", "requests", "identifiers", "files", "tool_outcomes", "open_questions")
+        for name in ("instructions", "facts", "requests", "identifiers", "files", "tool_outcomes", "open_questions")
     ]
     return ", ".join((*counts, "a plan" if kept.plan else "no plan"))
 

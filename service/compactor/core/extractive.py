@@ -12,14 +12,16 @@ messages stands on one line or behind a quote mark, so that none of it can pass 
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 from typing import NamedTuple
 
-from compactor.core.retained import wording
+from compactor.core.retained import requests, wording
+from compactor.core.retained.outcomes import weight
 from compactor.model import Retained, ToolOutcome
 
 INSTRUCTIONS = "Standing instructions"
+FACTS = "Facts from the user"
 REQUESTS = "What the user asked for"
 PLAN = "Plan"
 FILES = "Files"
@@ -31,6 +33,7 @@ EARLIER = "Earlier summary"
 
 _INTRODUCTIONS = {
     INSTRUCTIONS: "The user's own words, oldest first; where two disagree, the later one holds.",
+    FACTS: "In the user's own words, oldest first.",
     REQUESTS: "Newest first; all but the newest may be done.",
     OUTCOMES: "Newest first.",
     STANDING: "What the assistant said last:",
@@ -38,6 +41,7 @@ _INTRODUCTIONS = {
 }
 _LEAST_FOR_INTRODUCTIONS = 400
 
+OUTCOME_DECAY, OUTCOME_HALF_LIFE, OUTCOME_FLOOR = 0.9, 20.0, 0.3
 _ATTEMPTS = 6
 _CUTS = 24
 _LEAST_TOKENS = 12  # an item is not shortened to less
@@ -127,15 +131,16 @@ def _sections(retained: Retained, *, last_words: str, previous: str) -> list[_Se
     others = [_code(text) for text in retained.identifiers if text.strip("./") not in known]
     sections = [
         _Section(INSTRUCTIONS, _newest_last([_point(text) for text in retained.instructions]), 1e9, 1.0, 1e9),
-        _Section(REQUESTS, _newest_and_oldest(map(_point, retained.requests)), 200, 0.8, 1e6),
+        _Section(REQUESTS, _newest_and_oldest(map(_point, _asked(retained))), 200, 0.8, 1e6),
+        _Section(FACTS, _newest_last([_point(text) for text in retained.facts]), 150, 0.97, 400),
         _Section(PLAN, _open_first(retained.plan), 40, 0.97, 80),
         _Section(QUESTIONS, _in_order(map(_point, retained.open_questions)), 80, 0.9, 80),
         _Section(STANDING, _in_order(_quote(last_words)), 100, 0.8, 160),
-        _Section(FILES, _in_order(changed), 14, 0.95, 20, label="Changed"),
-        _Section(FILES, _in_order(read), 8, 0.9, 8, label="Read"),
-        _Section(OUTCOMES, _in_order(_outcomes(retained.tool_outcomes)), 30, 0.85, 40),
+        _Section(FILES, _in_order(changed), 40, 0.97, 40, label="Changed"),
+        _Section(FILES, _in_order(read), 20, 0.95, 20, label="Read"),
+        _Section(OUTCOMES, _most_telling(retained.tool_outcomes), 30, OUTCOME_DECAY, 40),
         _Section(IDENTIFIERS, _in_order(others), 8, 0.9996, 12, label="Seen"),
-        _Section(EARLIER, _in_order(_quote(previous)), 100, 0.8, 160),
+        _Section(EARLIER, _in_order(_quote(previous)), 200, 0.9, 1_000),
     ]
     return [section for section in sections if section.items]
 
@@ -253,6 +258,21 @@ def _newest_and_oldest(texts: Iterable[str]) -> tuple[_Item, ...]:
     return items[:1] + items[1:][-1:] + items[1:-1]
 
 
+def _asked(retained: Retained) -> Iterable[str]:
+    """The requests without the sentences that stand among instructions and facts; the newest stays whole."""
+    listed = {*retained.instructions, *retained.facts}
+    yield from retained.requests[:1]
+    for request in retained.requests[1:]:
+        rest = requests.without(request, [text for text in _sentences(request) if text in listed])
+        if rest:
+            yield rest
+
+
+@lru_cache(maxsize=1 << 10)
+def _sentences(request: str) -> tuple[str, ...]:
+    return tuple(sentence.strip() for sentence, _ in wording.sentences(request))
+
+
 def _known(paths: Iterable[str]) -> frozenset[str]:
     """The paths, and every part of them that a relative path or a folder could be."""
     known: set[str] = set()
@@ -273,14 +293,19 @@ def _is_step(line: str) -> bool:
     return line.lstrip().startswith(("- [", "* [", "+ ["))
 
 
-def _outcomes(outcomes: tuple[ToolOutcome, ...]) -> Iterable[str]:
-    """A line for each; calls that asked the same of the same tool share the line of the newest."""
-    times = Counter(outcome[:2] for outcome in outcomes)
-    for tool, request, outcome, is_error in outcomes:
-        repeats = times.pop((tool, request), 0)
-        if repeats:
-            asked = " ".join(f"{tool} {request}".split()) + (f" ({repeats} times)" if repeats > 1 else "")
-            yield f"- {asked} → {'FAILED: ' if is_error else ''}{' '.join(outcome.split())}"
+def _most_telling(outcomes: tuple[ToolOutcome, ...]) -> tuple[_Item, ...]:
+    """A line for each, those that say most for their age first; all keep their places."""
+    lines = list(_outcomes(outcomes))
+    worth = [weight * (0.5 ** (age / OUTCOME_HALF_LIFE) + OUTCOME_FLOOR) for age, (_, weight) in enumerate(lines)]
+    items = _in_order(line for line, _ in lines)
+    return tuple(sorted(items, key=lambda item: -worth[item.place]))
+
+
+def _outcomes(outcomes: Iterable[ToolOutcome]) -> Iterable[tuple[str, float]]:
+    """A line for each with its weight."""
+    for done in outcomes:
+        asked = " ".join(f"{done.tool} {done.request}".split())
+        yield f"- {asked} → {'FAILED: ' if done.is_error else ''}{' '.join(done.outcome.split())}", weight(done)
 
 
 def _point(text: str) -> str:

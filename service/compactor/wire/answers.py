@@ -162,6 +162,7 @@ def _retained(retained: Retained) -> record_pb.Retained:
         ],
         plan=retained.plan,
         open_questions=retained.open_questions,
+        facts=retained.facts,
     )
 
 

@@ -188,12 +188,6 @@ def test_own_summary_is_not_swallowed_whole_again() -> None:
     assert len(set(sizes)) == 1
 
 
-def test_calls_that_asked_the_same_share_a_line() -> None:
-    outcomes = tuple(ToolOutcome("Read", "/a.py", f"{number} lines", is_error=False) for number in (3, 2, 1))
-    text, _ = extract(Retained(tool_outcomes=outcomes), max_tokens=500, count=count)
-    assert text.endswith("- Read /a.py (3 times) → 3 lines")
-
-
 def _contents(path: Path) -> list[Content]:
     dialect = AnthropicDialect() if ".anthropic." in path.name else OpenAIDialect()
     return [dialect.read(json.dumps(message).encode()) for message in json.loads(path.read_bytes())["messages"]]

@@ -11,9 +11,20 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from compactor.core.retained import arguments as args
-from compactor.core.retained import files, identifiers, instructions, outcomes, plan, questions, requests, wording
+from compactor.core.retained import (
+    files,
+    identifiers,
+    instructions,
+    matters,
+    outcomes,
+    plan,
+    questions,
+    requests,
+    wording,
+)
 from compactor.core.retained.identifiers import Sighting
-from compactor.core.retained.outcomes import Answer, Use
+from compactor.core.retained.matters import Standing, Statement
+from compactor.core.retained.outcomes import Answer, Gone, Use
 from compactor.core.retained.plan import Step
 from compactor.model import Content, Kind, Part, Retained, Role
 
@@ -27,12 +38,13 @@ _ASKING_TOOLS = ("question", "clarif", "ask_user", "askuser")
 class Harvest(NamedTuple):
     """What the extractors find in one message.
 
-    `request` is what a person asks in it, `looks_like_output` that it may be a tool's output all the same. `questions`
-    are those asked in it; `concludes` says that the assistant speaks and calls no tool, which answers the user.
-    `earlier` is the text of a provider's own compaction block: a summary of what the log itself no longer holds.
+    `statements` are the user's instructions, facts and remarks; `request` is what a person asks in it,
+    `looks_like_output` that it may be a tool's output all the same. `questions` are those asked in it; `concludes` says
+    that the assistant speaks and calls no tool, which answers the user. `earlier` is the text of a provider's own
+    compaction block: a summary of what the log itself no longer holds.
     """
 
-    instructions: tuple[str, ...] = ()
+    statements: tuple[Statement, ...] = ()
     request: str = ""
     looks_like_output: bool = False
     identifiers: tuple[Sighting, ...] = ()
@@ -43,6 +55,11 @@ class Harvest(NamedTuple):
     words: str = ""
     concludes: bool = False
     earlier: str = ""
+
+    @property
+    def instructions(self) -> tuple[str, ...]:
+        """Those of the statements that bind."""
+        return tuple(told.text for told in self.statements if told.standing is Standing.INSTRUCTION)
 
 
 NOTHING = Harvest()
@@ -59,17 +76,34 @@ def harvest(content: Content) -> Harvest:
             return NOTHING
 
 
-def retain(harvests: Sequence[Harvest]) -> Retained:
-    """The state to keep of messages, given what each of them holds, oldest first."""
+def retain(harvests: Sequence[Harvest], later: Sequence[Harvest] = ()) -> Retained:
+    """The state to keep of messages, given what each of them holds, oldest first.
+
+    `later` are the messages that follow and are not to be left out: nothing of them is in the state, but what they take
+    back is not either.
+    """
+    known = (*harvests, *later)
+    told = _told(known)
+    settled = matters.settle(told)
+    struck: dict[int, list[str]] = {}
+    kept: dict[Standing, dict[str, None]] = {Standing.INSTRUCTION: {}, Standing.FACT: {}, Standing.REMARK: {}}
+    gone: list[Gone] = []
+    for (place, statement), fate in zip(told, settled, strict=True):
+        if place >= len(harvests):
+            break
+        if fate.by is None:
+            kept[fate.standing][statement.text] = None
+        else:
+            struck.setdefault(place, []).append(statement.text)
+            gone.append(Gone(place, statement.text, told[fate.by][0]))
+
     asked: list[str] = []
-    bound: list[str] = []
     steps: list[Step] = []
     from_user: tuple[str, ...] = ()
     from_assistant: tuple[str, ...] = ()
-    for found in harvests:
+    for place, found in enumerate(harvests):
         if found.request and not (found.looks_like_output and asked):
-            asked.append(found.request)
-            bound += found.instructions
+            asked.append(requests.without(found.request, struck.get(place, ())))
             from_user, from_assistant = found.questions, ()
         elif found.words:
             from_assistant = found.questions
@@ -77,22 +111,51 @@ def retain(harvests: Sequence[Harvest]) -> Retained:
                 from_user = ()
         if found.steps:
             steps += found.steps
+    answered_anew = outcomes.replaced(harvests, later)
+    asked_anew = outcomes.answered(later)
     done, worked, waiting = outcomes.merge(
         (found.uses, found.answers) for found in harvests if found.uses or found.answers
     )
     ledger = files.merge(worked)
     return Retained(
-        instructions=instructions.merge(bound),
+        instructions=tuple(kept[Standing.INSTRUCTION]),
+        facts=tuple(kept[Standing.FACT]),
         requests=requests.merge(asked),
         identifiers=identifiers.merge(
             (found.identifiers for found in harvests if found.identifiers),
-            (path for path, changed in ledger if changed),
+            _stale(known, [*gone, *answered_anew]),
         ),
         files=ledger,
-        tool_outcomes=tuple(done),
+        tool_outcomes=tuple(outcome for outcome in done if outcome[:2] not in asked_anew),
         plan=plan.merge(steps),
         open_questions=tuple(dict.fromkeys((*from_user, *from_assistant, *waiting[-1:]))),
     )
+
+
+def _told(harvests: Sequence[Harvest]) -> list[tuple[int, Statement]]:
+    """The statements of all messages but those of agents that get the results of tools as messages of the user."""
+    told: list[tuple[int, Statement]] = []
+    has_asked = False
+    for place, found in enumerate(harvests):
+        if found.request and not (found.looks_like_output and has_asked):
+            has_asked = True
+            told += [(place, statement) for statement in found.statements]
+    return told
+
+
+def _stale(harvests: Sequence[Harvest], gone: Sequence[Gone]) -> frozenset[str]:
+    """The identifiers of what was taken back, those that nobody used after that."""
+    until: dict[str, int] = {}
+    for place, text, by in gone:
+        for seen in harvests[place].identifiers:
+            if seen.text in text:
+                until[seen.text] = max(by, until.get(seen.text, 0))
+    if until:
+        for place in range(min(until.values()) + 1, len(harvests)):
+            for seen in harvests[place].identifiers:
+                if until.get(seen.text, place) < place:
+                    del until[seen.text]
+    return frozenset(until)
 
 
 def last_words(harvests: Sequence[Harvest]) -> str:
@@ -123,7 +186,7 @@ def _from_user(parts: tuple[Part, ...]) -> Harvest:
     if not looks_like_output:
         identifiers.scan_named(said, found, weight)
     return Harvest(
-        instructions.find(said),
+        instructions.statements(said),
         requests.find(said),
         looks_like_output,
         identifiers.sightings(found) if found else (),

@@ -262,9 +262,9 @@ _WEAK = (
     ),
     (
         "deadline deadline's budget goal aim target limit quota minimum maximum audience readers locale currency"
-        " timezone due tone voice brand style standard point ticket policy constraint requirement default",
+        " timezone due tone voice brand style standard point policy constraint requirement default",
         r"\b(?:deadline(?:'s)?|due date|budget|goal|aim|target|limit|quota|minimum|maximum|audience|locale|currency"
-        r"|time ?zone|tone|brand voice|voice|style|standard|ticket|policy|constraint|requirement"
+        r"|time ?zone|tone|brand voice|voice|style|standard|policy|constraint|requirement"
         r"|whole point)(?: for [^,.:]{1,40}| of [^,.:]{1,30}| here| has| now| went| is| are| should| of| on"
         r"|'s)*(?: (?:is|are|has moved|moved|went|went up|of)\b|'s\b|:)(?! (?:why|what|how|where|not clear|unclear"
         r"|missing|wrong|broken|off\b|there))|\bdeadline's\b|\bdue (?:on|by|at)\b|\bwhole point is\b",
@@ -282,9 +282,7 @@ _WEAK = (
     (
         "is called belongs isn't not are owns",
         r"\b(?:isn't|is not|aren't|are not) (?:for you|yours|to be|ours|called|allowed|up for)\b"
-        r"|\bbelongs? to (?:another|the|a different|somebody)\b|\bbelongs? (?:in|into|under|on)\b|^(?:the|our|their"
-        r"|my) [^,;]{2,60}? (?:is|are) (?:called |named "
-        r"|at )?[`'\"]?(?=[\w./:@-]*[\d_/@])(?=[\w./:@-]*[a-z])[\w./:@-]{5,}(?:,| and\b|$)",
+        r"|\bbelongs? to (?:another|the|a different|somebody)\b|\bbelongs? (?:in|into|under|on)\b",
     ),
     (
         "let's lets",

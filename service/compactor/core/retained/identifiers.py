@@ -8,8 +8,10 @@ results stand.
 
 Names of code are words of several parts. They are found in the head and the tail of every text.
 
-Worth: the sum over all sightings of what the place says for it (arguments of tools count most, then the user's words,
-failures, the assistant's words, results), halved every few messages.
+Worth: the need for a thing falls as a power of the time since it was seen, and its sightings add up; so it is for
+people and in the news (Anderson and Schooler, Reflections of the environment in memory, 1991), and so it was in the
+sessions that this was measured on. Each sighting counts by its place, the whole by what the name looks like and by its
+length: of two that are worth the same the shorter one is kept.
 """
 
 from __future__ import annotations
@@ -30,18 +32,15 @@ WINDOW_NAMED = 6_144
 WINDOW_VALUE = 3_072  # what is written to files is found there
 _SHORTEST_SYMBOL = 4
 
-IN_RESULT, IN_WORDS, IN_FAILURE, IN_REQUEST, IN_ARGUMENTS, CHANGED = 1, 2, 3, 4, 5, 6
-LENGTH_COUNTS = 0.6
-"""How much the length of a name counts against it, as a power: a long one takes the room of several short ones."""
+IN_RESULT, IN_WORDS, IN_FAILURE, IN_REQUEST, IN_ARGUMENTS = 1, 2, 2, 3, 4
+"""What the place of a sighting says for it."""
 
-HALF_LIFE, NEVER_LESS = 15.0, 0.02
-"""Messages after which a sighting is worth half, and what it is worth however old. Measured on real sessions: of what
-an agent named next, most was on the table in the last messages, and the rest had been named often.
-"""
+SOON, FALL = 3.0, 0.7
+"""How the worth of a sighting falls with its age in messages, `(1 + age / SOON) ** -FALL`: measured on real sessions."""
 
 _FILE = re.compile(
-    r".+\.(?:py|go|tsx?|jsx?|json|md|txt|sh|ya?ml|toml|rs|java|kt|rb|php|c|h|cc|cpp|hpp|cs|swift|html|css|sql|proto|csv|xml"
-    r"|lock|cfg|ini|env)"
+    r".+\.(?:py|go|tsx?|jsx?|json|md|txt|sh|ya?ml|toml|rs|java|kt|rb|php|c|h|cc|cpp|hpp|cs|swift|html|css|sql|proto|csv"
+    r"|xml|lock|cfg|ini|env)"
 )
 _LETTERS = "À-ɏЀ-ӿ"  # of alphabets whose words stand between blanks; others would run on into the prose
 _TOKEN = re.compile(rf"[\w./~@${_LETTERS}][\w./@~%+${_LETTERS}:-]{{3,239}}", re.ASCII)
@@ -176,22 +175,19 @@ def sightings(found: dict[str, int]) -> tuple[Sighting, ...]:
     return tuple(map(Sighting._make, found.items()))
 
 
-def merge(messages: Iterable[tuple[Sighting, ...]], changed: Iterable[str]) -> tuple[str, ...]:
-    """The identifiers of all messages, oldest first, in the order of their worth; `changed` are the paths of files that
-    were changed.
-    """
+def merge(messages: Iterable[tuple[Sighting, ...]], stale: frozenset[str] = frozenset()) -> tuple[str, ...]:
+    """The identifiers of all messages, oldest first, in the order of their worth, without those that are stale."""
     seen = list(messages)
     scores: dict[str, float] = {}
     for age, sightings in zip(range(len(seen) - 1, -1, -1), seen, strict=True):
-        fresh = 0.5 ** (age / HALF_LIFE) + NEVER_LESS
+        fresh = (1 + age / SOON) ** -FALL
         for text, weight in sightings:
             scores[text] = scores.get(text, 0.0) + weight * fresh
-    for path in changed:
-        if path in scores:
-            scores[path] += CHANGED
+    for text in stale:
+        scores.pop(text, None)
 
     def rank(text: str) -> tuple[float, str]:
-        return -scores[text] * _kind(text) / (8 + len(text)) ** LENGTH_COUNTS, text
+        return -scores[text] * _kind(text) / (4 + len(text)), text
 
     return tuple(sorted(scores, key=rank)[:MOST_IDENTIFIERS])
 
@@ -246,10 +242,10 @@ def _is_name(name: str) -> bool:
 def _kind(text: str) -> float:
     """What the look of an identifier says for it: an id cannot be guessed or found again, a number says little."""
     if _PAIR.fullmatch(text):
-        return 0.5
+        return 0.7
     has_digit = any(map(str.isdigit, text))
     if text.replace(".", "").replace(",", "").isdigit():
-        return 0.7
+        return 0.85
     if has_digit and _HEX.fullmatch(text.replace("-", "")):
-        return 1.5
-    return 1.2 if text[0] == "/" or "://" in text or "." in text or (has_digit and not text.islower()) else 1.0
+        return 1.2
+    return 1.1 if text[0] == "/" or "://" in text or "." in text or (has_digit and not text.islower()) else 1.0

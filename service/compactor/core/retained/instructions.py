@@ -9,7 +9,10 @@ sentence too many than to lose a prohibition. Under a heading such as "Rules:" e
 
 from __future__ import annotations
 
-from compactor.core.retained import cues, tongues, wording
+from collections.abc import Iterator
+
+from compactor.core.retained import cues, facts, matters, tongues, wording
+from compactor.core.retained.matters import Standing, Statement
 
 LONGEST_SENTENCE = 600
 
@@ -25,9 +28,28 @@ def find(text: str) -> tuple[str, ...]:
     >>> find("Fix the bug. Never push to main!")
     ('Never push to main!',)
     """
+    return tuple(dict.fromkeys(sentence for sentence, is_instruction in _sentences(text) if is_instruction))
+
+
+def statements(text: str) -> tuple[Statement, ...]:
+    """The standing instructions in what the user says, the facts and the remarks, in order, each once."""
+    found: dict[str, Standing] = {}
+    others = 0
+    for sentence, is_instruction in _sentences(text):
+        if is_instruction:
+            found[sentence] = Standing.INSTRUCTION
+        elif len(text) <= facts.LONGEST_TEXT and others < facts.MOST_IN_TEXT:
+            standing = facts.standing(sentence)
+            if standing:
+                others += 1
+                found.setdefault(sentence, standing)
+    return tuple(matters.statement(sentence, standing) for sentence, standing in found.items())
+
+
+def _sentences(text: str) -> Iterator[tuple[str, bool]]:
+    """The sentences of what the user says, each with whether it binds."""
     if text.startswith(_CONTINUED):
-        return ()
-    found: dict[str, None] = {}
+        return
     in_list = False
     for sentence, listed in wording.sentences(text):
         low = sentence[:LONGEST_SENTENCE].lower().translate(_APOSTROPHES).strip("*_ ")
@@ -35,9 +57,7 @@ def find(text: str) -> tuple[str, ...]:
             in_list = bool(cues.LIST_HEAD.search(low))
             continue
         in_list = in_list and listed
-        if in_list or binds(low):
-            found[wording.shorten(sentence.strip(), LONGEST_SENTENCE)] = None
-    return tuple(found)
+        yield wording.shorten(sentence.strip(), LONGEST_SENTENCE), in_list or binds(low)
 
 
 def binds(sentence: str) -> bool:
@@ -72,13 +92,3 @@ def _binds_elsewhere(sentence: str) -> bool:
         return bool(tongues.EUROPEAN.search(sentence)) and not tongues.MOMENT.search(sentence)
     found = tongues.EASTERN if tongues.EASTERN_SCRIPT.search(sentence) else tongues.EUROPEAN
     return bool(found.search(sentence)) and not tongues.MOMENT.search(sentence)
-
-
-def merge(found: list[str]) -> tuple[str, ...]:
-    """All instructions, oldest first; of those that say the same the latest stays, in its place."""
-    latest: dict[str, str] = {}
-    for instruction in found:
-        key = " ".join(instruction.casefold().split()).rstrip(".!。！ ")
-        latest.pop(key, None)
-        latest[key] = instruction
-    return tuple(latest.values())

@@ -30,6 +30,7 @@ def missing(retained: Retained, summary: str) -> Retained:
     return replace(
         retained,
         instructions=tuple(text for text in retained.instructions if not is_said(text)),
+        facts=tuple(text for text in retained.facts if not is_said(text)),
         requests=tuple(text for text in retained.requests if not is_said(text)),
         identifiers=tuple(text for text in retained.identifiers if not _holds(summary, text)),
         files=tuple(file for file in retained.files if not _holds(summary, file.path)),

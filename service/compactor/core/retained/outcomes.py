@@ -8,9 +8,9 @@ matched by position: ids are used again in later turns, and a result belongs to 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from compactor.core.retained import arguments as args
 from compactor.core.retained import wording
@@ -36,6 +36,8 @@ _CHATTER = re.compile(
     r"|\[Command finished with exit code 0\]|\(Open file: .*|\(Current directory: .*|bash-\$\s*)$"
 )
 _LINE_NUMBER = re.compile(r"\s{0,8}[0-9]{1,7}[\t→]")
+_SHORT = 140
+_TELLING = re.compile(r"(?=[\w./:-]*[0-9_/])[\w./:-]{4,}")
 _SIZE = re.compile(r"[0-9,]+ lines(?=\)$)")
 _FAILS_AT_ONCE = re.compile(
     r"\s{0,40}(?:[\[{(<*\"']{0,3})(?:(?:Tool )?(?:error|fatal|failure|failed|exception|panic|traceback|abort)\b"
@@ -114,6 +116,63 @@ def answer(text: str, *, is_error: bool) -> tuple[str, bool]:
     return f"{opening} … {wording.shorten(last, half, note='…')} ({text.count(_BREAK) + 1:,} lines)", False
 
 
+class Gone(NamedTuple):
+    """Words that no longer hold, the place of the message that they stand in, and of the one that says otherwise."""
+
+    place: int
+    text: str
+    by: int
+
+
+class Talk(Protocol):
+    """The calls and answers in a message."""
+
+    @property
+    def uses(self) -> tuple[Use, ...]: ...
+
+    @property
+    def answers(self) -> tuple[Answer, ...]: ...
+
+
+def replaced(messages: Sequence[Talk], later: Sequence[Talk]) -> list[Gone]:
+    """The outcomes in messages, or in those that follow, that a later call of the same kind got another one for."""
+    asked: dict[str, tuple[str, str]] = {}
+    told: dict[tuple[str, str], tuple[int, str]] = {}
+    gone: list[Gone] = []
+    for place, message in enumerate((*messages, *later)):
+        for use in message.uses:
+            if use.request:
+                asked[use.id] = (use.tool, use.request)
+        for given in message.answers:
+            question = asked.pop(given.id, None)
+            if question is None or given.is_error:
+                continue
+            before = told.get(question)
+            if before and before[1] != given.outcome:
+                gone.append(Gone(before[0], before[1], place))
+            told[question] = (place, given.outcome)
+    return gone
+
+
+def answered(messages: Iterable[Talk]) -> frozenset[tuple[str, str]]:
+    """What was asked of which tool in messages, and answered there."""
+    asked: dict[str, tuple[str, str]] = {}
+    found: set[tuple[str, str]] = set()
+    for message in messages:
+        asked.update((use.id, (use.tool, use.request)) for use in message.uses if use.request)
+        found.update(asked[given.id] for given in message.answers if given.id in asked)
+    return frozenset(found)
+
+
+def weight(outcome: ToolOutcome) -> float:
+    """How much a line says that nothing else does: a failure, or a short answer with a name or a number of its own."""
+    if outcome.outcome in (UNANSWERED, "(empty)"):
+        return 0.3
+    told = outcome.outcome
+    own = len(told) <= _SHORT and any(word not in outcome.request for word in _TELLING.findall(told))
+    return 1.5 if outcome.is_error else 2.0 if own and not _SIZE.search(told) else 0.5
+
+
 def merge(
     messages: Iterable[tuple[tuple[Use, ...], tuple[Answer, ...]]],
 ) -> tuple[list[ToolOutcome], list[FileRecord], list[str]]:
@@ -140,14 +199,15 @@ def merge(
 
 
 def _newest(pairs: list[tuple[Use, Answer | None]]) -> list[ToolOutcome]:
-    found: dict[ToolOutcome, None] = {}
+    """The outcomes, newest first; of those that asked the same of the same tool only the newest holds."""
+    found: dict[tuple[str, str], ToolOutcome] = {}
     for use, given in reversed(pairs):
         if use.silent and not (given and given.is_error):
             continue
-        found[_outcome(use, given)] = None
+        found.setdefault((use.tool, use.request or use.id), _outcome(use, given))
         if len(found) == MOST_OUTCOMES:
             break
-    return list(found)
+    return list(found.values())
 
 
 def _outcome(use: Use, given: Answer | None) -> ToolOutcome:

@@ -7,12 +7,14 @@ requests, except for the first message of all.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from compactor.core.retained import wording
 
 LONGEST_REQUEST = 1_200
 MOST_REQUESTS = 200
 LONGEST_BLOCK = 400
+LEFT_OUT = "[…]"
 _LONGEST_TASK_FREE = 2_000  # before any file is open, a longer text states the task
 
 _OUTPUT = re.compile(
@@ -34,6 +36,18 @@ def find(said: str) -> str:
     return wording.shorten(said, LONGEST_REQUEST)
 
 
+def without(request: str, sentences: Sequence[str]) -> str:
+    """The request with some of its sentences left out; empty where nothing else was said.
+
+    >>> without("Thanks. The host is a1.", ["The host is a1."])
+    'Thanks. […]'
+    """
+    rest = request
+    for sentence in sentences:
+        rest = rest.replace(sentence, LEFT_OUT)
+    return rest if rest == request or rest.replace(LEFT_OUT, "").strip() else ""
+
+
 def is_output(said: str) -> bool:
     """Whether a message of the user has the shape of a tool's output."""
     if said.endswith("bash-$") and _PROMPT_AT_END.search(said[-1_000:]):
@@ -43,4 +57,4 @@ def is_output(said: str) -> bool:
 
 def merge(found: list[str]) -> tuple[str, ...]:
     """All requests, newest first; of equal ones the newest stays."""
-    return tuple(dict.fromkeys(reversed(found)))[:MOST_REQUESTS]
+    return tuple(dict.fromkeys(filter(None, reversed(found))))[:MOST_REQUESTS]

@@ -25,7 +25,23 @@ _AROUND_WORDS = str.maketrans(dict.fromkeys('.,:;!?()[]"*_', " "))
 _LIST_MARK = re.compile(r"(?:[-*+•]|\(?[0-9]{1,3}[.)]|\[[ xX]\]|#{1,6})\s+")
 _LOG_LINE = re.compile(
     r"[0-9]+:|[0-9]{4}-[0-9]{2}-[0-9]{2}[T ]|[0-9]{2}:[0-9]{2}:|[>|$❯+]|at \S+\(|File \"|\{|</?[a-zA-Z]|//|import "
+    r"|\w*(?:[Ee]rror|[Ee]xception|[Ww]arning)\b(?: [\w.-]+)?: "
 )
+
+
+def any_of(patterns: str) -> re.Pattern[str]:
+    r"""Finds any of the patterns, one a line; a line that is indented further than the first goes on with the one above.
+
+    >>> any_of("from now on\n\b(?:always\n  |never)\b").findall("from now on never")
+    ['from now on', 'never']
+    """
+    lines = patterns.strip("\n").splitlines()
+    margin = len(lines[0]) - len(lines[0].lstrip())
+    joined = ""
+    for line in filter(str.strip, lines):
+        goes_on = line[margin : margin + 1] == " "
+        joined += line.strip() if goes_on or not joined else "|" + line.strip()
+    return re.compile(joined)
 
 
 def one_line(text: str, limit: int) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from compactor.core.retained import harvest, retain
-from compactor.core.retained.instructions import find, merge
+from compactor.core.retained.instructions import find
 from compactor.model import Content, Kind, Part, Role
 
 LABELLED = Path(__file__).resolve().parents[3] / "fidelity" / "instructions"
@@ -95,11 +95,6 @@ def test_code_quotes_and_logs_give_no_instructions() -> None:
 def test_points_under_a_heading_of_rules_are_instructions() -> None:
     text = "Port the module.\nRules:\n- US English\n- tests in pytest\nThe module is small."
     assert find(text) == ("US English", "tests in pytest")
-
-
-def test_later_duplicate_replaces_the_earlier_one() -> None:
-    kept = merge(["Use tabs.", "Never push.", "use  tabs"])
-    assert kept == ("Never push.", "use  tabs")
 
 
 def test_tool_result_gives_no_instructions() -> None:

@@ -101,3 +101,9 @@ def test_request_tells_the_argument_that_matters() -> None:
     assert request({"user_id": "mia_3668", "n": 2}, "") == "user_id=mia_3668, n=2"
     assert request({}, "free\ntext") == "free text"
     assert request({}, "*** Begin Patch\n*** Update File: a.py\n+x") == "Update File: a.py"
+
+
+def test_of_calls_that_asked_the_same_the_newest_answer_holds() -> None:
+    first = (call("1", '{"cmd": "make test"}', "shell"), result("1", "3 failed"))
+    second = (call("2", '{"cmd": "make test"}', "shell"), result("2", "all passed"))
+    assert outcomes(*first, *second) == (ToolOutcome("shell", "make test", "all passed", False),)

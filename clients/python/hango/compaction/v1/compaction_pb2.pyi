@@ -209,7 +209,7 @@ class SummarizerUsage(_message.Message):
     def __init__(self, model: _Optional[str] = ..., call_count: _Optional[int] = ..., input_tokens: _Optional[int] = ..., output_tokens: _Optional[int] = ..., cache_read_input_tokens: _Optional[int] = ..., cache_creation_input_tokens: _Optional[int] = ...) -> None: ...
 
 class Retained(_message.Message):
-    __slots__ = ("instructions", "requests", "identifiers", "files", "tool_outcomes", "plan", "open_questions")
+    __slots__ = ("instructions", "requests", "identifiers", "files", "tool_outcomes", "plan", "open_questions", "facts")
     INSTRUCTIONS_FIELD_NUMBER: _ClassVar[int]
     REQUESTS_FIELD_NUMBER: _ClassVar[int]
     IDENTIFIERS_FIELD_NUMBER: _ClassVar[int]
@@ -217,6 +217,7 @@ class Retained(_message.Message):
     TOOL_OUTCOMES_FIELD_NUMBER: _ClassVar[int]
     PLAN_FIELD_NUMBER: _ClassVar[int]
     OPEN_QUESTIONS_FIELD_NUMBER: _ClassVar[int]
+    FACTS_FIELD_NUMBER: _ClassVar[int]
     instructions: _containers.RepeatedScalarFieldContainer[str]
     requests: _containers.RepeatedScalarFieldContainer[str]
     identifiers: _containers.RepeatedScalarFieldContainer[str]
@@ -224,7 +225,8 @@ class Retained(_message.Message):
     tool_outcomes: _containers.RepeatedCompositeFieldContainer[ToolOutcome]
     plan: str
     open_questions: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, instructions: _Optional[_Iterable[str]] = ..., requests: _Optional[_Iterable[str]] = ..., identifiers: _Optional[_Iterable[str]] = ..., files: _Optional[_Iterable[_Union[FileRecord, _Mapping]]] = ..., tool_outcomes: _Optional[_Iterable[_Union[ToolOutcome, _Mapping]]] = ..., plan: _Optional[str] = ..., open_questions: _Optional[_Iterable[str]] = ...) -> None: ...
+    facts: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, instructions: _Optional[_Iterable[str]] = ..., requests: _Optional[_Iterable[str]] = ..., identifiers: _Optional[_Iterable[str]] = ..., files: _Optional[_Iterable[_Union[FileRecord, _Mapping]]] = ..., tool_outcomes: _Optional[_Iterable[_Union[ToolOutcome, _Mapping]]] = ..., plan: _Optional[str] = ..., open_questions: _Optional[_Iterable[str]] = ..., facts: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class FileRecord(_message.Message):
     __slots__ = ("path", "access")
