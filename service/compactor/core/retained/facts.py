@@ -43,7 +43,7 @@ _TELLING = frozenset(
 def standing(sentence: str) -> Standing | None:
     """What a sentence that is no instruction is: a fact, a remark, or None for a question, a task or talk.
 
-    >>> standing("The ticket is COMP-4711."), standing("Make that 120."), standing("Open COMP-4711.")
+    >>> standing("The ticket is COMP-4711."), standing("Make that 120."), standing("Open it.")
     (<Standing.FACT: 1>, <Standing.REMARK: 0>, None)
     """
     low = sentence.lower()

@@ -36,7 +36,7 @@ IN_RESULT, IN_WORDS, IN_FAILURE, IN_REQUEST, IN_ARGUMENTS = 1, 2, 2, 3, 4
 """What the place of a sighting says for it."""
 
 SOON, FALL = 3.0, 0.7
-"""How the worth of a sighting falls with its age in messages, `(1 + age / SOON) ** -FALL`: measured on real sessions."""
+"""The worth of a sighting falls with its age in messages, `(1 + age / SOON) ** -FALL`: measured on real sessions."""
 
 _FILE = re.compile(
     r".+\.(?:py|go|tsx?|jsx?|json|md|txt|sh|ya?ml|toml|rs|java|kt|rb|php|c|h|cc|cpp|hpp|cs|swift|html|css|sql|proto|csv"

@@ -30,9 +30,9 @@ _LOG_LINE = re.compile(
 
 
 def any_of(patterns: str) -> re.Pattern[str]:
-    r"""Finds any of the patterns, one a line; a line that is indented further than the first goes on with the one above.
+    r"""Finds any of the patterns, one a line; a line that is indented further than the first goes on with the last one.
 
-    >>> any_of("from now on\n\b(?:always\n  |never)\b").findall("from now on never")
+    >>> any_of("from now on\n(?:always\n    |never)").findall("from now on never")
     ['from now on', 'never']
     """
     lines = patterns.strip("\n").splitlines()
