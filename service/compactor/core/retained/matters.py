@@ -33,6 +33,8 @@ LONGEST_ELLIPSIS = 80
 
 _MEASURES = frozenset((values.ANY_NUMBER, "size", "time", "money", "percent", "date", "version"))
 
+_MANY = frozenset(("path", "host", "hash", "id", "version"))
+
 _REVOKES = wording.any_of(r"""
     \b(?:forget|never mind|nevermind|ignore|disregard|scrap|scratch|drop|cancel|take back
         |withdraw)\b.{0,40}\b(?:what i|rules?|instructions?|that|earlier|previous|request|thing about|about
@@ -212,7 +214,12 @@ def _adds(new: Statement, old: Statement) -> bool:
 
 
 def _contradicts(new: Statement, old: Statement) -> bool:
-    """Whether a statement that names no topic is about the matter of another, all of its values being of its kinds."""
+    """Whether a statement that names no topic is about the matter of another, all of its values being of its kinds.
+
+    Paths, ids and the like do not tell: there may be many of a kind in a session.
+    """
+    if not _families(new) & _families(old) - _MANY:
+        return False
     if not _families(new) - {values.ANY_NUMBER} <= _families(old) and not new.updates:
         return False
     return _differ(new, old) or (new.revokes and bool(new.values & old.values))
