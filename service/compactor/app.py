@@ -22,6 +22,7 @@ from compactor.core.state import Standing, standing
 from compactor.core.view import View, messages_edit
 from compactor.counts import Count, Counts
 from compactor.errors import (
+    FieldNotSupported,
     InvalidSessionId,
     ProviderFailed,
     ProviderRateLimited,
@@ -32,6 +33,7 @@ from compactor.errors import (
 from compactor.exchange import CompactAnswer, CompactCall, CountAnswer, Explained, HistoryResult, SummarizeAnswer
 from compactor.formats.reading import ReaderOf
 from compactor.keeping import keep
+from compactor.masking import Masked, masked, masked_plan, masked_settings
 from compactor.model import (
     Dialect,
     Format,
@@ -45,7 +47,7 @@ from compactor.model import (
     SummarizerUsage,
 )
 from compactor.policy import HistoryMode, Policy, Settings, Summarizer, resolve
-from compactor.ports import Failure, HistoryStore
+from compactor.ports import Failure, HistoryStore, Redactor
 from compactor.profiles import Profile, profile_of
 from compactor.reader import Facts
 from compactor.summaries import NotWritten, Summaries
@@ -66,6 +68,7 @@ class Compactor:
         facts: Facts,
         counts: Counts,
         summaries: Summaries,
+        redactor: Redactor | None = None,
         profile_of: ProfileOf = profile_of,
         summarizer: Summarizer = Summarizer.AUTO,
     ) -> None:
@@ -75,6 +78,7 @@ class Compactor:
         self._profile_of = lru_cache(maxsize=MOST_MODELS)(profile_of)
         self._counts = counts
         self._summaries = summaries
+        self._redactor = redactor
         self._summarizer = summarizer
         self._unknown: set[str] = set()
 
@@ -113,15 +117,24 @@ class Compactor:
         settings = self._settings(policy, request)
         count = self._counts.local(policy, request.model, request.format).counting.text
         harvest = self._facts.harvester(request, dialect)
+        shown: Callable[[str], str] = str
+        by: Masked | None = None
+        if settings.redact:
+            started = time.monotonic()
+            by = await self._masked(request, dialect, len(request.messages))
+            seconds_left = None if seconds_left is None else seconds_left - (time.monotonic() - started)
+            harvest, shown = by.harvest, by.text
+            settings, previous_summary = masked_settings(settings, shown), shown(previous_summary)
         harvests = [harvest(index) for index in range(request.leading, len(request.messages))]
         try:
             summary = await of_messages(
                 request,
-                dialect,
+                by.content if by else lambda index: dialect.read(request.raw(index)),
                 harvests,
                 settings,
                 self._summaries,
                 count=count,
+                masked=shown,
                 previous_summary=previous_summary,
                 seconds_left=seconds_left,
             )
@@ -193,6 +206,10 @@ class Compactor:
         notices: Sequence[Notice] = (),
     ) -> CompactAnswer | None:
         """What a plan comes to; None where the result would break a rule of its provider."""
+        if plan.question.settings.redact:
+            started = time.monotonic()
+            plan = masked_plan(plan, await self._masked(call.request, call.dialect, plan.shape.first_kept))
+            seconds_left = None if seconds_left is None else seconds_left - (time.monotonic() - started)
         history = await keep(self._history, call, plan) if plan.is_eviction else None
         try:
             summary = await self._summary(call, plan, history, seconds_left)
@@ -311,6 +328,7 @@ class Compactor:
             means=Means(
                 dialect=dialect,
                 read=lambda raw: reader.message(raw, dialect.read),
+                content=lambda index: dialect.read(call.request.raw(index)),
                 harvest=self._facts.harvester(call.request, dialect),
                 count=counting.text,
             ),
@@ -326,10 +344,16 @@ class Compactor:
         count = await self._counts.of_view(at, count, call.usage, call.overflow, seconds_left)
         return at.scaled(count.scale), count
 
+    async def _masked(self, request: Request, dialect: Dialect, stop: int) -> Masked:
+        assert self._redactor is not None  # noqa: S101 - settings that want one were refused where there is none
+        return await masked(self._redactor, request, dialect, stop)
+
     def _settings(self, policy: Policy, request: Request) -> Settings:
         if policy.summarizer is None:
             policy = replace(policy, summarizer=self._summarizer)
         settings = resolve(policy, self._profile_of(request.model), request.max_output_tokens)
+        if settings.redact and self._redactor is None:
+            raise FieldNotSupported("policy.redact is not supported by this server", field="policy.redact")
         if not settings.knows_model and request.model not in self._unknown and len(self._unknown) < MOST_MODELS:
             self._unknown.add(request.model)
             log.warning("unknown model %.80r: the documented fallback applies", request.model)

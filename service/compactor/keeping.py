@@ -1,8 +1,13 @@
-"""The first effect: the evicted originals go where the policy says, unclipped, before anything is made of them."""
+"""The first effect: the evicted originals go where the policy says, unclipped, before anything is made of them.
+
+With `redact` they go there masked, and the segment says so. Which messages a history holds is told by digests of the
+raw ones, so a retry adds nothing, whether it masks or not.
+"""
 
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from hashlib import blake2b
 
 from compactor.core import segments, transcript
@@ -37,6 +42,10 @@ def _segment(call: CompactCall, plan: Plan) -> segments.Segment:
     def content_digest(index: int) -> bytes:
         return blake2b(without_marks(request.raw(index)), digest_size=segments.DIGEST_BYTES).digest()
 
+    def render(indexes: Sequence[int]) -> str:
+        shown = transcript.markdown((index, plan.question.means.content(index)) for index in indexes)
+        return f"{transcript.MASKED}{shown}" if plan.question.settings.redact else shown
+
     return segments.Segment(
         sequence=plan.question.acts + 1,
         reason=plan.reason,
@@ -45,6 +54,6 @@ def _segment(call: CompactCall, plan: Plan) -> segments.Segment:
         prefix_before=prefix_digest(request, plan.evicted_from),
         prefix=prefix_digest(request, stop),
         digest=content_digest,
-        render=lambda indexes: transcript.markdown((index, call.dialect.read(request.raw(index))) for index in indexes),
+        render=render,
         leading=request.leading,
     )

@@ -94,6 +94,7 @@ class Policy:
     reasoning: Reasoning | None = None
     repair: Repair | None = None
     history_mode: HistoryMode | None = None
+    redact: bool | None = None
 
 
 # The least value of each number, whether that least is itself allowed, and the greatest.
@@ -152,6 +153,7 @@ class Settings:
     reasoning: Reasoning
     repair: Repair
     history_mode: HistoryMode
+    redact: bool
     knows_model: bool
 
     @property
@@ -228,6 +230,7 @@ def resolve(policy: Policy, profile: Profile, max_output_tokens: int | None) -> 
         reasoning=_first(policy.reasoning, Reasoning.STRIP if profile.binds_reasoning else Reasoning.KEEP),
         repair=_first(policy.repair, Repair.REJECT),
         history_mode=_first(policy.history_mode, HistoryMode.STORE),
+        redact=bool(policy.redact),
         knows_model=profile.is_known or policy.max_input_tokens is not None,
     )
 

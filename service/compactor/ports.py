@@ -5,11 +5,13 @@ The doubles that ship are `stores.memory` and `providers.scripted`.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
 from enum import StrEnum
 from typing import NamedTuple, Protocol
 
 from compactor.core.assignment import Prompt
+from compactor.core.credentials import Found
 from compactor.core.segments import Segment
 from compactor.model import Request, SummarizerUsage
 
@@ -73,6 +75,16 @@ class SummarizerFailed(Exception):
         self.failure = failure
         self.calls = calls
         self.retry_seconds = retry_seconds
+
+
+class Redactor(Protocol):
+    """Knows credentials when it sees them."""
+
+    def find(self, text: str) -> Sequence[Found]:
+        """The credentials that stand in a text, in order, none over another: the same for the same text, in any thread,
+        in linear time and without asking anybody.
+        """
+        ...
 
 
 class Leaf(Protocol):

@@ -19,6 +19,7 @@ from compactor.config import Config, ConfigError
 from compactor.counts import Counts
 from compactor.ports import Summarizer, TokenCounter
 from compactor.profiles import profile_of
+from compactor.providers.kingfisher import KingfisherRedactor
 from compactor.providers.tokenizer import tokenizer_counting
 from compactor.reader import Facts
 from compactor.servicer import Servicer, add_to
@@ -43,6 +44,7 @@ def compactor_of(config: Config) -> Compactor:
         facts=Facts(config.facts_max_bytes),
         counts=Counts(tokenizer_counting, counter, config.count_timeout_seconds),
         summaries=Summaries(summarizer, history, profiles, config.summaries),
+        redactor=KingfisherRedactor(),
         profile_of=profiles,
         summarizer=config.summarizer,
     )

@@ -19,7 +19,7 @@ from compactor.core.retained import Harvest, earlier_summary, last_words, retain
 from compactor.core.retained.missing import missing
 from compactor.core.view import prefix_digest
 from compactor.model import (
-    Dialect,
+    Content,
     Format,
     Notice,
     NoticeCode,
@@ -107,7 +107,7 @@ async def by_model(
             models=models_of(settings, question.request),
             assignment=_assignment(settings, _previous(plan), aim),
             passages=lambda: _passages(
-                question.request, question.means.dialect, range(plan.evicted_from, plan.shape.first_kept), settings
+                question.request, question.means.content, range(plan.evicted_from, plan.shape.first_kept), settings
             ),
             count=count,
             most_tokens=most,
@@ -119,6 +119,7 @@ async def by_model(
         ),
         seconds_left,
     )
+    written = replace(written, text=question.means.masked(written.text))
     retained = retain(_harvests(plan), _kept(plan))
     spent = count(written.text)
     should = max(plan.summary_tokens, spent + plan.summary_tokens // KEPT_SHARE)
@@ -128,12 +129,13 @@ async def by_model(
 
 async def of_messages(
     request: Request,
-    dialect: Dialect,
+    content: Callable[[int], Content],
     harvests: Sequence[Harvest],
     settings: Settings,
     summaries: Summaries,
     *,
     count: Callable[[str], int],
+    masked: Callable[[str], str],
     previous_summary: str,
     seconds_left: float | None,
 ) -> Summary:
@@ -153,7 +155,7 @@ async def of_messages(
         Task(
             models=models,
             assignment=_assignment(settings, before.text, settings.summary_max_tokens),
-            passages=lambda: _passages(request, dialect, indexes, settings),
+            passages=lambda: _passages(request, content, indexes, settings),
             count=count,
             most_tokens=settings.summary_max_tokens * 2,
             subject=b"",
@@ -161,6 +163,7 @@ async def of_messages(
         ),
         seconds_left,
     )
+    written = replace(written, text=masked(written.text))
     return _beside(written, retained, retained, settings.retained_max_tokens, count)
 
 
@@ -207,11 +210,13 @@ def _assignment(settings: Settings, previous: str, max_tokens: int) -> Assignmen
     return Assignment(previous, settings.prompt, settings.instructions, max_tokens)
 
 
-def _passages(request: Request, dialect: Dialect, indexes: Iterable[int], settings: Settings) -> list[Passage]:
+def _passages(
+    request: Request, content: Callable[[int], Content], indexes: Iterable[int], settings: Settings
+) -> list[Passage]:
     """The messages as the summarizer reads them; a slice may begin wherever no result stands."""
     return [
         Passage(
-            delimited(index, dialect.read(request.raw(index)), settings.clip_max_tokens),
+            delimited(index, content(index), settings.clip_max_tokens),
             may_open=not (request.messages[index].results or request.messages[index].server_results),
         )
         for index in indexes
@@ -222,7 +227,7 @@ def _subject(plan: Plan) -> bytes:
     """Everything of the log that a plan's summary depends on, as a digest."""
     request, settings = plan.question.request, plan.question.settings
     span = f"{request.format} {plan.evicted_from} {plan.shape.first_kept} {settings.clip_max_tokens} "
-    limits = f"{settings.summary_max_tokens}"
+    limits = f"{settings.summary_max_tokens}{' redact' if settings.redact else ''}"
     return hashlib.sha256(f"{span}{limits}".encode() + prefix_digest(request, plan.shape.first_kept)).digest()
 
 
@@ -246,14 +251,15 @@ def _without_open(retained: Retained, plan: Plan) -> Retained:
 def _previous(plan: Plan) -> str:
     """The summary in force before, as the summarizer is given it."""
     record = plan.question.record
-    return briefing.earlier(record.summary).text if record else ""
+    return plan.question.means.masked(briefing.earlier(record.summary).text) if record else ""
 
 
 def _carried(plan: Plan, harvests: Sequence[Harvest]) -> str:
     """What code carries on of summaries before: a model's words, or those of a provider's own compaction."""
     record = plan.question.record
     before = briefing.earlier(record.summary) if record else briefing.Earlier()
-    return before.text if before.by_model else earlier_summary(harvests) or _told(before)
+    carried = before.text if before.by_model else earlier_summary(harvests) or _told(before)
+    return plan.question.means.masked(carried)
 
 
 def _told(before: briefing.Earlier) -> str:

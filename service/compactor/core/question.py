@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from compactor.core.retained import Harvest
 from compactor.core.view import Read, View
-from compactor.model import Compaction, Dialect, Reason, Request
+from compactor.model import Compaction, Content, Dialect, Reason, Request
 from compactor.policy import Settings
 
 
@@ -17,14 +17,17 @@ from compactor.policy import Settings
 class Means:
     """What the core needs to look closer at a message; all pure functions of its bytes.
 
-    `read` gives the facts of a message, `harvest` what is worth keeping of the raw message with an index, `count` the
-    tokens of a text.
+    `read` gives the facts of a message, `content` the raw message with an index as it may be shown, `harvest` what is
+    worth keeping of it, `count` the tokens of a text, `masked` any other text as it may be shown: without credentials
+    where the policy wants that, else as it is.
     """
 
     dialect: Dialect
     read: Read
+    content: Callable[[int], Content]
     harvest: Callable[[int], Harvest]
     count: Callable[[str], int]
+    masked: Callable[[str], str] = str
 
 
 class Scale(NamedTuple):

@@ -11,6 +11,9 @@ from collections.abc import Iterable, Iterator
 
 from compactor.model import Content, Kind, Media, Part
 
+MASKED = "Credentials are masked: where one stood, its kind stands, and a number by which it is known again.\n\n"
+"""Stands before messages that are not shown as they were."""
+
 
 def markdown(messages: Iterable[tuple[int, Content]]) -> str:
     """The messages as Markdown, each with its raw index: one heading of level 2 a message, every text in a fence.

@@ -117,8 +117,6 @@ def policy_of(message: policy_pb2.Policy) -> Policy:
             raise _out_of_range(f"policy.{name}", number, "a value of the enum")
         if number and kind is not None:
             values[name] = kind(_short(enum, number))
-    if message.redact:
-        raise _not_supported("policy.redact")
     policy = Policy(unclipped_tools=tuple(message.unclipped_tools), **values)
     check(policy)
     return policy

@@ -32,7 +32,13 @@ def stands(source: Sample = LOG, record: Compaction | None = None, reason: Reaso
         Question(
             request=call.request,
             settings=resolve(Policy(), profile_of(call.request.model), None),
-            means=Means(call.dialect, lambda raw: reader.message(raw, call.dialect.read), lambda _: Harvest(), len),
+            means=Means(
+                dialect=call.dialect,
+                read=lambda raw: reader.message(raw, call.dialect.read),
+                content=lambda index: call.dialect.read(call.request.raw(index)),
+                harvest=lambda _: Harvest(),
+                count=len,
+            ),
             base_tokens=FIXED,
             tools_tokens=0,
             reason=reason,
