@@ -121,7 +121,7 @@ class Compactor:
         by: Masked | None = None
         if settings.redact:
             started = time.monotonic()
-            by = await self._masked(request, dialect, len(request.messages))
+            by = await self._masked(request, dialect)
             seconds_left = None if seconds_left is None else seconds_left - (time.monotonic() - started)
             harvest, shown = by.harvest, by.text
             settings, previous_summary = masked_settings(settings, shown), shown(previous_summary)
@@ -208,7 +208,7 @@ class Compactor:
         """What a plan comes to; None where the result would break a rule of its provider."""
         if plan.question.settings.redact:
             started = time.monotonic()
-            plan = masked_plan(plan, await self._masked(call.request, call.dialect, plan.shape.first_kept))
+            plan = masked_plan(plan, await self._masked(call.request, call.dialect))
             seconds_left = None if seconds_left is None else seconds_left - (time.monotonic() - started)
         history = await keep(self._history, call, plan) if plan.is_eviction else None
         try:
@@ -344,9 +344,9 @@ class Compactor:
         count = await self._counts.of_view(at, count, call.usage, call.overflow, seconds_left)
         return at.scaled(count.scale), count
 
-    async def _masked(self, request: Request, dialect: Dialect, stop: int) -> Masked:
+    async def _masked(self, request: Request, dialect: Dialect) -> Masked:
         assert self._redactor is not None  # noqa: S101 - settings that want one were refused where there is none
-        return await masked(self._redactor, request, dialect, stop)
+        return await masked(self._redactor, request, dialect)
 
     def _settings(self, policy: Policy, request: Request) -> Settings:
         if policy.summarizer is None:

@@ -40,14 +40,17 @@ class Masked:
         return self.harvests[index - self.first]
 
 
-async def masked(redactor: Redactor, request: Request, dialect: Dialect, stop: int) -> Masked:
-    """The messages before a raw index, those at the head that are the prompt aside; made in a thread."""
-    return await asyncio.to_thread(_masked, redactor, request, dialect, stop)
+async def masked(redactor: Redactor, request: Request, dialect: Dialect) -> Masked:
+    """The messages, those at the head that are the prompt aside; made in a thread.
+
+    Those that are kept are among them: what they say can take back what was said before.
+    """
+    return await asyncio.to_thread(_masked, redactor, request, dialect)
 
 
-def _masked(redactor: Redactor, request: Request, dialect: Dialect, stop: int) -> Masked:
+def _masked(redactor: Redactor, request: Request, dialect: Dialect) -> Masked:
     masks = Masks(redactor.find)
-    read = [dialect.read(request.raw(index)) for index in range(request.leading, stop)]
+    read = [dialect.read(request.raw(index)) for index in range(request.leading, len(request.messages))]
     masks.learn(read)
     contents = list(map(masks.content, read))
     return Masked(request.leading, contents, list(map(harvest, contents)), masks.text)

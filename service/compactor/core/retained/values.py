@@ -140,6 +140,7 @@ _SHAPE = re.compile(
 )
 _CALENDAR = re.compile(rf"{_DAY}|{_MONTH}|may")
 _NO_LENGTH = re.compile(r"\b(?:no|any|how|as) long(?:er)?\b")  # of time, not of texts
+_NOTE = re.compile(r"\[[^\]\n]{1,80}\]")  # a mask, or what was left out: nobody's words
 _PERSON = re.compile(
     r"(?<![.!?:] )(?<!^)\b[A-Z][a-zà-ÿ]{2,}(?:[ -][A-Z][a-zà-ÿ]+)*\b|\b[A-Z][a-zà-ÿ]+ [A-Z][a-zà-ÿ]{2,}\b"
 )
@@ -168,7 +169,7 @@ def find(sentence: str) -> Values:
     frozenset({'french'})
     """
     found: dict[str, set[str]] = {}
-    sentence = _without_names(sentence, found)
+    sentence = _without_names(_NOTE.sub(" ", sentence), found)
 
     def take(match: re.Match[str]) -> str:
         family, value = _of_shape(match)
