@@ -161,5 +161,5 @@ def _cpu_seconds(pid: int) -> float:
 
 def _environment(folder: str) -> dict[str, str]:
     """The environment of this process with the service's defaults, and nothing that reaches a provider."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("HANGO_", "ANTHROPIC_"))}
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("HANGO_", "ANTHROPIC_", "OTEL_"))}
     return {**kept, "HANGO_LISTEN": "127.0.0.1:0", "HANGO_HISTORY_ROOT": folder}

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
+from compactor import telemetry
 from compactor.core import anchor, breakpoints, briefing, pipeline
 from compactor.core.decision import Fits, Plan
 from compactor.core.measure import Counting, request_base
@@ -41,7 +42,6 @@ from compactor.model import (
     Notice,
     NoticeCode,
     ObservedUsage,
-    Outcome,
     Reason,
     Request,
     SummarizerUsage,
@@ -101,7 +101,8 @@ class Compactor:
             case Plan():
                 left = None if seconds_left is None else seconds_left - (time.monotonic() - started)
                 answer = await self._evicting(call, at, count, decision, left)
-        if answer.outcome not in (Outcome.UNCHANGED, Outcome.REUSED):
+        telemetry.answered(call, answer)
+        if telemetry.is_new(answer):
             _log_compaction(call, answer)
         return answer
 
@@ -415,15 +416,15 @@ def _check_session(call: CompactCall, settings: Settings) -> None:
 
 
 def _log_compaction(call: CompactCall, answer: CompactAnswer) -> None:
-    path = answer.history.path if answer.history else ""
-    log.info(
-        "compacted session=%s reason=%s outcome=%s tokens_before=%d tokens_after=%d evicted=%d clipped=%d path=%s",
-        call.session_id,
-        answer.reason,
-        answer.outcome,
-        answer.before,
-        answer.after,
-        answer.evicted_count,
-        answer.clipped_count,
-        path,
-    )
+    told = {
+        "session": call.session_id,
+        "reason": answer.reason,
+        "outcome": answer.outcome,
+        "tokens_before": answer.before,
+        "tokens_after": answer.after,
+        "evicted": answer.evicted_count,
+        "clipped": answer.clipped_count,
+        "path": telemetry.history_path(answer),
+    }
+    words = " ".join(f"{name}=%({name})s" for name in told)
+    log.info(f"compacted {words}", told, extra={"fields": told})

@@ -11,6 +11,7 @@ import os
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,6 +24,13 @@ MEBIBYTE = 1 << 20
 
 class ConfigError(Exception):
     """The environment cannot be used; the message names the variable and what it has to be."""
+
+
+class LogFormat(StrEnum):
+    """How log lines are written."""
+
+    TEXT = "text"
+    JSON = "json"
 
 
 class Variable(NamedTuple):
@@ -48,6 +56,7 @@ class Config:
     summarizer: Summarizer
     summaries: Limits
     has_provider_key: bool
+    log_format: LogFormat
 
 
 def _listen(text: str) -> str:
@@ -90,6 +99,13 @@ def _summarizer(text: str) -> Summarizer:
         return Summarizer(text.upper())
     except ValueError:
         raise ValueError("auto, model or extractive") from None
+
+
+def _log_format(text: str) -> LogFormat:
+    try:
+        return LogFormat(text.lower())
+    except ValueError:
+        raise ValueError("text or json") from None
 
 
 def _workers(text: str) -> int:
@@ -149,6 +165,7 @@ VARIABLES: Mapping[str, Variable] = {
     "HANGO_DRAIN_SECONDS": Variable(
         _number(0, 3_600, whole=False), "20", "How long calls in flight may go on after SIGTERM."
     ),
+    "HANGO_LOG_FORMAT": Variable(_log_format, "text", "How log lines are written: text, or json, an object a line."),
     "HANGO_WORKERS": Variable(_workers, "1", "Processes; this version runs one."),
     "HANGO_AUTH_TOKENS_FILE": Variable(_unsupported, "", "Not supported by this version."),
     "HANGO_TLS_CERT": Variable(_unsupported, "", "Not supported by this version."),
@@ -190,6 +207,7 @@ def from_environment(environment: Mapping[str, str] = os.environ) -> Config:
             max_parallel=values["HANGO_SUMMARIZER_MAX_PARALLEL"],
         ),
         has_provider_key=bool(environment.get("ANTHROPIC_API_KEY")),
+        log_format=values["HANGO_LOG_FORMAT"],
     )
 
 

@@ -17,19 +17,18 @@ from grpc_reflection.v1alpha import reflection
 from compactor.app import Compactor
 from compactor.config import Config, ConfigError
 from compactor.counts import Counts
+from compactor.exporting import Exports, Interceptors, exporting
 from compactor.ports import Summarizer, TokenCounter
 from compactor.profiles import profile_of
 from compactor.providers.kingfisher import KingfisherRedactor
 from compactor.providers.tokenizer import tokenizer_counting
 from compactor.reader import Facts
-from compactor.servicer import Servicer, add_to
+from compactor.servicer import SERVICE, Servicer, add_to
 from compactor.stores.filesystem import FilesystemHistory
 from compactor.summaries import Summaries
-from hango.compaction.v1 import compaction_service_pb2
 
 log = logging.getLogger("compactor")
 
-SERVICE = compaction_service_pb2.DESCRIPTOR.services_by_name["CompactionService"].full_name
 _TRANSPORT_SLACK = 64 << 20
 LOOK_SECONDS, QUIET_LOOKS = 0.05, 5
 
@@ -69,7 +68,7 @@ class Running:
     port: int
 
 
-async def start(config: Config, compactor: Compactor) -> Running:
+async def start(config: Config, compactor: Compactor, interceptors: Interceptors = ()) -> Running:
     """A server that is listening."""
     options = [
         # Above the limit of the contract, so that a request that is too large is told so by an error of the contract.
@@ -77,7 +76,7 @@ async def start(config: Config, compactor: Compactor) -> Running:
         ("grpc.max_send_message_length", -1),
         ("grpc.so_reuseport", 0),
     ]
-    server = grpc.aio.server(options=options)
+    server = grpc.aio.server(options=options, interceptors=tuple(interceptors))
     servicer = Servicer(compactor, max_message_bytes=config.max_message_bytes, max_concurrent=config.max_concurrent)
     add_to(server, servicer)
     health = HealthServicer()
@@ -94,13 +93,18 @@ async def start(config: Config, compactor: Compactor) -> Running:
     return Running(server, servicer, health, 0 if config.listen.startswith("unix:") else port)
 
 
-async def serve(config: Config) -> None:
-    """Serves until SIGTERM or SIGINT, then lets the calls in flight finish."""
+async def serve(config: Config, exports: Exports) -> None:
+    """Serves until SIGTERM or SIGINT, then lets the calls in flight finish, and sends what was to be exported."""
+    with exporting(exports) as interceptors:
+        await _serve(config, interceptors)
+
+
+async def _serve(config: Config, interceptors: Interceptors) -> None:
     loop = asyncio.get_running_loop()
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
-    running = await start(config, compactor_of(config))
+    running = await start(config, compactor_of(config), interceptors)
     gc.collect()
     gc.freeze()
     log.info(

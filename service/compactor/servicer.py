@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, NoReturn, Protocol, TypeAlias, TypeVar
 
 import grpc
 from google.protobuf.message import DecodeError, Message
 from grpc_status import rpc_status
 
-from compactor import status
+from compactor import status, telemetry
 from compactor.app import Compactor
 from compactor.errors import CompactionError, MalformedPayload, Overloaded, ProviderFailed, RequestTooLarge
 from compactor.exchange import CompactAnswer, CompactCall
@@ -28,6 +30,8 @@ Answered = TypeVar("Answered", covariant=True)
 Context: TypeAlias = "grpc.aio.ServicerContext[Any, Any]"
 RETRY_MILLISECONDS = 500
 _PUSHBACK, _NEVER = "grpc-retry-pushback-ms", "-1"
+SERVICE = pb.DESCRIPTOR.services_by_name["CompactionService"].full_name
+_NAMES = {code.value[0]: code.name for code in grpc.StatusCode}
 LARGE_BYTES = 2 << 20
 """Requests from this size on are read in a thread: reading one for the first time may take tens of milliseconds."""
 
@@ -73,20 +77,21 @@ class Servicer(pb_grpc.CompactionServiceServicer):
         """
         compacted = self._compacted(answers.compact_bytes)
         return {
-            "Compact": self._handler(pb.CompactRequest.FromString, compacted, bytes),
-            "Summarize": self._handler(pb.SummarizeRequest.FromString, self._summarized, _encoded),
-            "CountTokens": self._handler(pb.CountTokensRequest.FromString, self._counted, _encoded),
+            "Compact": self._handler("Compact", pb.CompactRequest.FromString, compacted, bytes),
+            "Summarize": self._handler("Summarize", pb.SummarizeRequest.FromString, self._summarized, _encoded),
+            "CountTokens": self._handler("CountTokens", pb.CountTokensRequest.FromString, self._counted, _encoded),
         }
 
     def _handler(
-        self, decoded: Callable[[bytes], Any], call: _Call[Any], encoded: Callable[[Any], bytes]
+        self, name: str, decoded: Callable[[bytes], Any], call: _Call[Any], encoded: Callable[[Any], bytes]
     ) -> grpc.RpcMethodHandler[bytes, bytes]:
         async def handled(data: bytes, context: Context) -> bytes:
-            try:
-                request = decoded(data)
-            except DecodeError:
-                return await _abort(context, MalformedPayload("the call holds no message of the contract"))
-            return encoded(await self._served(call, request, context, len(data)))
+            with _measured(f"{SERVICE}/{name}", context):
+                try:
+                    request = decoded(data)
+                except DecodeError:
+                    return await _abort(context, MalformedPayload("the call holds no message of the contract"))
+                return encoded(await self._served(call, request, context, len(data)))
 
         return grpc.unary_unary_rpc_method_handler(handled)
 
@@ -128,6 +133,7 @@ class Servicer(pb_grpc.CompactionServiceServicer):
         except Exception as error:
             frames = "".join(traceback.format_tb(error.__traceback__))
             log.error("internal failure: %s\n%s", type(error).__name__, frames)
+            telemetry.refused(grpc.StatusCode.INTERNAL.name)
             await context.abort(grpc.StatusCode.INTERNAL, "internal failure; the server's log names the place")
             raise
         finally:
@@ -159,7 +165,22 @@ def _encoded(message: Message) -> bytes:
     return message.SerializeToString()
 
 
+@contextmanager
+def _measured(method: str, context: Context) -> Iterator[None]:
+    """Tells how long a call took and how it ended, whatever it ends in."""
+    started = time.perf_counter()
+    ended = ""
+    try:
+        yield
+    except asyncio.CancelledError:  # the caller has gone
+        ended = grpc.StatusCode.CANCELLED.name
+        raise
+    finally:
+        telemetry.served(method, time.perf_counter() - started, ended or _NAMES[context.code()])
+
+
 async def _abort(context: Context, error: CompactionError) -> NoReturn:
+    telemetry.refused(status.TABLE[type(error)].reason)
     made = rpc_status.to_status(status.status_of(error))
     metadata = list(made.trailing_metadata)
     if isinstance(error, Overloaded):
@@ -172,5 +193,4 @@ async def _abort(context: Context, error: CompactionError) -> NoReturn:
 
 def add_to(server: grpc.aio.Server, servicer: Servicer) -> None:
     """Adds the service to a server."""
-    name = pb.DESCRIPTOR.services_by_name["CompactionService"].full_name
-    server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(name, servicer.handlers()),))
+    server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(SERVICE, servicer.handlers()),))

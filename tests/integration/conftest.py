@@ -46,7 +46,7 @@ StartServer = Callable[..., Server]
 
 def bare_environment(**variables: str) -> dict[str, str]:
     """The environment without what would configure the service or reach a provider."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("HANGO_", "ANTHROPIC_"))}
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("HANGO_", "ANTHROPIC_", "OTEL_"))}
     return {**kept, **variables}
 
 
