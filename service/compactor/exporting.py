@@ -138,7 +138,7 @@ def exporting(exports: Exports) -> Iterator[Interceptors]:
             f"the OTEL_ variables ask for {', '.join(dict.fromkeys((*exports.traces, *exports.metrics)))}, and "
             f"{error.name or 'a package'} is not installed: pip install 'hango-compaction[telemetry]'"
         ) from None
-    except (ValueError, RuntimeError, OSError) as error:
+    except (ValueError, TypeError, RuntimeError, OSError) as error:
         raise ConfigError(f"what the OTEL_ variables ask for cannot be set up: {error}") from None
     log.info("spans go to: %s; metrics go to: %s", *(", ".join(to) or "-" for to in (exports.traces, exports.metrics)))
     try:

@@ -31,7 +31,6 @@ Context: TypeAlias = "grpc.aio.ServicerContext[Any, Any]"
 RETRY_MILLISECONDS = 500
 _PUSHBACK, _NEVER = "grpc-retry-pushback-ms", "-1"
 SERVICE = pb.DESCRIPTOR.services_by_name["CompactionService"].full_name
-_NAMES = {code.value[0]: code.name for code in grpc.StatusCode}
 LARGE_BYTES = 2 << 20
 """Requests from this size on are read in a thread: reading one for the first time may take tens of milliseconds."""
 
@@ -168,15 +167,18 @@ def _encoded(message: Message) -> bytes:
 @contextmanager
 def _measured(method: str, context: Context) -> Iterator[None]:
     """Tells how long a call took and how it ended, whatever it ends in."""
-    started = time.perf_counter()
-    ended = ""
+    started, ended = time.perf_counter(), grpc.StatusCode.UNKNOWN.name
     try:
         yield
+        ended = grpc.StatusCode.OK.name
+    except grpc.aio.AbortError:
+        ended = context.code().name
+        raise
     except asyncio.CancelledError:  # the caller has gone
         ended = grpc.StatusCode.CANCELLED.name
         raise
     finally:
-        telemetry.served(method, time.perf_counter() - started, ended or _NAMES[context.code()])
+        telemetry.served(method, time.perf_counter() - started, ended)
 
 
 async def _abort(context: Context, error: CompactionError) -> NoReturn:

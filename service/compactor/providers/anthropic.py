@@ -6,6 +6,7 @@ Key and address come from the environment, as the SDK reads them (`ANTHROPIC_API
 from __future__ import annotations
 
 import asyncio
+import inspect
 import json
 import time
 from collections.abc import Iterator
@@ -35,11 +36,21 @@ _SURPRISES = (anthropic.AnthropicError, AttributeError, RecursionError, TypeErro
 """What the SDK raises when an answer is not what it should be."""
 
 
+def _sdk() -> anthropic.AsyncAnthropic:
+    """The SDK's client, without spans of its own: they would tell each call twice, and with the content of the
+    conversation where a variable of the SDK asks for it. Versions that have none take no such option.
+    """
+    options: dict[str, Any] = {"max_retries": 0}
+    if "open_telemetry" in inspect.signature(anthropic.AsyncAnthropic).parameters:
+        options["open_telemetry"] = {"traces": {"enabled": False}, "propagation": False}
+    return anthropic.AsyncAnthropic(**options)
+
+
 class AnthropicCounter:
     """Asks the provider, once, within a time: a count that comes late is worth nothing, so nothing is retried."""
 
     def __init__(self, client: anthropic.AsyncAnthropic | None = None) -> None:
-        self._client = client or anthropic.AsyncAnthropic(max_retries=0)
+        self._client = client or _sdk()
 
     async def count(self, request: Request, body: bytes, timeout_seconds: float) -> int:
         """The provider's input tokens of a body. Raises CountFailed."""
@@ -68,7 +79,7 @@ class AnthropicSummarizer:
     """
 
     def __init__(self, client: anthropic.AsyncAnthropic | None = None) -> None:
-        self._client = client or anthropic.AsyncAnthropic(max_retries=0)
+        self._client = client or _sdk()
 
     async def write(self, model: str, prompt: Prompt, max_output_tokens: int, timeout_seconds: float) -> Reply:
         """The model's answer to a prompt. Raises SummarizerFailed."""

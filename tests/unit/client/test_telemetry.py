@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+import grpc
 import pytest
 from opentelemetry import trace
 from opentelemetry.sdk.metrics import MeterProvider
@@ -15,6 +16,7 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import SpanKind, StatusCode
 
+from hango.compaction import NotServed
 from tests.builders.turns import AS_IT_IS, BODY, KINDS, LADDER, REPLY, TOO_LONG, Kind, Provider, Service
 
 CONTENT = "the rows of the loader"
@@ -63,10 +65,16 @@ def test_each_send_has_a_chat_span_and_each_compaction_an_event(kind: Kind) -> N
         "gen_ai.request.model": "claude-haiku-4-5",
         "gen_ai.provider.name": "anthropic",
         "gen_ai.conversation.compacted": True,
+        "gen_ai.conversation.id": "tour",
+        "hango.call.purpose": "turn",
     }
     assert dict(chats[0].attributes or {}) == {**asked, "error.type": "RuntimeError"}
     assert chats[0].status.status_code is StatusCode.ERROR
-    usage = {"gen_ai.usage.input_tokens": 100, "gen_ai.usage.output_tokens": 5}
+    usage = {
+        "gen_ai.usage.input_tokens": 100,
+        "gen_ai.usage.output_tokens": 5,
+        "gen_ai.usage.cache_read.input_tokens": 60,
+    }
     assert dict(chats[2].attributes or {}) == {**asked, **usage}
     assert chats[2].status.status_code is StatusCode.UNSET
     assert not chats[2].events
@@ -111,6 +119,45 @@ def test_the_part_of_the_input_that_the_cache_gave_is_measured(kind: Kind) -> No
     [point] = watched.metrics()["hango.cache.read_ratio"]
     assert (point.count, point.sum) == (1, 0.6)
     assert point.attributes["gen_ai.request.model"] == "claude-haiku-4-5"
+
+
+def test_tokens_and_time_of_a_turns_calls_are_told_apart_from_a_summarizers(kind: Kind) -> None:
+    watched = Watched(kind, Service(AS_IT_IS, AS_IT_IS))
+    watched.run(Provider(REPLY))
+    with pytest.raises(RuntimeError):
+        watched.run(Provider(RuntimeError("no such model")))
+    told = watched.metrics()
+    usage = {point.attributes["gen_ai.token.type"]: point.sum for point in told["gen_ai.client.token.usage"]}
+    assert usage == {"input": 100, "output": 5}
+    durations = told["gen_ai.client.operation.duration"]
+    assert sorted(str(point.attributes.get("error.type")) for point in durations) == ["None", "RuntimeError"]
+    for point in (*told["gen_ai.client.token.usage"], *durations):
+        assert point.attributes["hango.call.purpose"] == "turn"
+
+
+def test_every_overflow_is_counted_the_last_one_too(kind: Kind) -> None:
+    watched = Watched(kind, Service(*LADDER))
+    with pytest.raises(RuntimeError):
+        watched.run(Provider(*[RuntimeError(TOO_LONG) for _ in range(3)]))
+    [point] = watched.metrics()["hango.context.overflows"]
+    assert (point.value, point.attributes["gen_ai.request.model"]) == (3, "claude-haiku-4-5")
+
+
+def test_a_call_that_goes_out_without_the_service_is_counted(kind: Kind) -> None:
+    away = NotServed("away", code=grpc.StatusCode.UNAVAILABLE)
+    watched = Watched(kind, Service(AS_IT_IS, away))
+    watched.run(Provider(REPLY))
+    watched.run(Provider(REPLY))
+    [point] = watched.metrics()["hango.context.degraded_calls"]
+    assert (point.value, dict(point.attributes)) == (1, {"hango.degraded.cause": "unavailable"})
+
+
+def test_a_name_that_is_a_text_is_cut(kind: Kind) -> None:
+    watched = Watched(kind, Service(AS_IT_IS))
+    watched.run(Provider(REPLY), {**BODY, "model": "claude" + "m" * 10_000})
+    [chat], _ = watched.finished()
+    assert (chat.attributes or {})["gen_ai.request.model"] == "claude" + "m" * 114
+    assert len(chat.name) < 200
 
 
 def test_no_content_is_in_spans_and_metrics(kind: Kind) -> None:

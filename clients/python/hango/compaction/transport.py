@@ -19,6 +19,7 @@ import grpc
 import grpc.aio
 
 from hango.compaction.errors import CompactionError, DeadlineExceeded, Trailing, error_of, pushback_seconds
+from hango.compaction.telemetry import in_process, propagated
 from hango.compaction.v1.compaction_service_pb2_grpc import CompactionServiceStub
 
 if TYPE_CHECKING:
@@ -94,7 +95,8 @@ class Channel:
         tries = _Tries(timeout)
         while True:
             try:
-                return getattr(self._stub, method)(request, timeout=tries.seconds_left)
+                stub = getattr(self._stub, method)
+                return stub(request, timeout=tries.seconds_left, metadata=propagated())
             except grpc.RpcError as error:
                 failed = cast("Any", error)  # a grpc.Call as well, which its type does not say
                 wait = tries.wait(failed.code(), failed.details(), failed.trailing_metadata())
@@ -120,7 +122,8 @@ class AsyncChannel:
         tries = _Tries(timeout)
         while True:
             try:
-                return await getattr(self._stub, method)(request, timeout=tries.seconds_left)
+                stub = getattr(self._stub, method)
+                return await stub(request, timeout=tries.seconds_left, metadata=propagated())
             except grpc.aio.AioRpcError as error:
                 wait = tries.wait(error.code(), error.details(), cast("Trailing", error.trailing_metadata()))
             await asyncio.sleep(wait)
@@ -177,7 +180,8 @@ class InProcess:
         tries = _Tries(timeout)
         while True:
             try:
-                return await getattr(self._servicer, method)(request, _Context(tries))
+                with in_process(method):
+                    return await getattr(self._servicer, method)(request, _Context(tries))
             except _Aborted as aborted:
                 wait = tries.wait(*aborted.status)
             await asyncio.sleep(wait)

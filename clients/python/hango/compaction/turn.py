@@ -182,13 +182,14 @@ class _Session(Generic[AnyClient]):
         prepared = self._prepared(raw, tally, answer, refused)
         if not isinstance(prepared, _Prepared):
             return prepared
-        with self._telemetry.chat(raw.model, raw.format, is_compacted=prepared.is_new) as tell:
+        with self._telemetry.chat(raw.model, raw.format, self.session_id, is_compacted=prepared.is_new) as tell:
             outcome = yield Send(prepared.request)
             usage = usage_of(outcome.value) if isinstance(outcome, Answered) else None
             tell(usage, outcome.error if isinstance(outcome, Failed) else None)
         count = refused.count if refused else 0
         overflow = Refused.if_so(outcome, count + 1)
         if overflow is not None:
+            self._telemetry.overflowed(raw.model, raw.format)
             if reason != _AFTER_OVERFLOW[-1]:
                 telemetry.retrying()
             return overflow
@@ -246,6 +247,7 @@ class _Session(Generic[AnyClient]):
 
     def _without(self, raw: Raw, error: CompactionError) -> _Prepared:
         """What is sent where the service gives no answer: what the model saw last and what is new, else the raw log."""
+        self._telemetry.degraded(_cause(error))
         _log.warning("session %s: a request goes out uncompacted, %s", self.session_id, type(error).__name__)
         is_current = self._view is not None and self.record is not None and self._view.result.record == self.record
         view = self._view.of(raw.payload) if self._view is not None and is_current else None
@@ -428,6 +430,11 @@ def _sequence(record: Compaction | None) -> int:
 def _is_smaller(result: CompactResult) -> bool:
     """Whether a result has fewer tokens than what the model saw before, which is what was refused."""
     return result.response.compacted_input_tokens < result.response.original_input_tokens
+
+
+def _cause(error: CompactionError) -> str:
+    """What failed, in the words of the contract or of gRPC."""
+    return (error.reason or error.code.name).lower()
 
 
 def _is_unanswered(error: CompactionError) -> bool:
