@@ -15,6 +15,7 @@ keep_buffers()  # for the measurement inside this process; before gRPC is import
 
 from bench.bodies import EIGHT_THOUSAND, THOUSAND  # noqa: E402
 from bench.cases import DECISION_AIM_MS, LINEAR_AIM, UNCHANGED_AIM, decision, served  # noqa: E402
+from bench.exporting import Cost, costs  # noqa: E402
 from bench.measure import Inside, Row, inside, rounds, server  # noqa: E402
 
 
@@ -29,9 +30,11 @@ def main() -> int:
         rows = rounds(pid, send, served(send), options.seconds, options.rounds)
         logs = {size.name: decision(size, send) for size in (THOUSAND, EIGHT_THOUSAND)}
     found = inside(logs, seconds=6.0)
+    telling = costs(seconds=12.0)
     _print(rows, found)
+    _print_costs(telling)
     if options.json:
-        options.json.write_text(json.dumps(_as_json(rows, found), indent=2) + "\n")
+        options.json.write_text(json.dumps(_as_json(rows, found, telling), indent=2) + "\n")
     return 0
 
 
@@ -53,6 +56,12 @@ def _print(rows: Sequence[Row], found: dict[str, Inside]) -> None:
         print(f"{'8,001 / 1,001':<15} {case:<28} {growth:>12.2f}x {'':>16}  {_aim(growth, LINEAR_AIM, 'x')}")
 
 
+def _print_costs(telling: Sequence[Cost]) -> None:
+    print(f"\n{'body':<15} {'telemetry exported':<28} {'CPU-ms':>13} {'without':>7} {'ratio':>8}")
+    for cost in telling:
+        print(f"{cost.size:<15} {cost.case:<28} {cost.with_ms:>13.2f} {cost.without_ms:>7.2f} {cost.ratio:>7.2f}x")
+
+
 def _line(name: str, case: str, values: Sequence[float], aim: str = "") -> str:
     return f"{name:<15} {case:<28} {median(values):>13.2f} {min(values):>7.2f} {'':>8}  {aim}".rstrip()
 
@@ -71,11 +80,12 @@ def _aim(value: float, aim: float, unit: str) -> str:
     return f"at most {aim:g}{unit}: {'met' if value <= aim else 'not met'}"
 
 
-def _as_json(rows: Sequence[Row], found: dict[str, Inside]) -> dict[str, Any]:
+def _as_json(rows: Sequence[Row], found: dict[str, Inside], telling: Sequence[Cost]) -> dict[str, Any]:
     return {
         "served": [row._asdict() for row in rows],
         "in_process": {name: numbers._asdict() for name, numbers in found.items()},
         "growth": _growth(found),
+        "telemetry": [cost._asdict() for cost in telling],
         "aims": {"unchanged, 1 MB, x echo": UNCHANGED_AIM, "decision, ms": DECISION_AIM_MS, "growth": LINEAR_AIM},
     }
 

@@ -59,6 +59,12 @@ def served(send: Send) -> list[Case]:
     return found
 
 
+def told(send: Send) -> list[Case]:
+    """The cases on which telemetry is measured: the cheapest calls, where it weighs most, and one that compacts."""
+    fitting = [case for size in SIZES[:2] for case in _fitting(send, size) if case.name == "unchanged"]
+    return fitting + [case for case in _decisions(send, THOUSAND) if case.name == "decision"]
+
+
 def decision(size: Size, send: Send) -> bytes:
     """A call that has to decide afresh over a whole log and keeps no history."""
     body = body_of(size)

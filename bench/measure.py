@@ -51,13 +51,13 @@ class Inside(NamedTuple):
 
 
 @contextmanager
-def server() -> Iterator[tuple[int, Send]]:
-    """A server in a process of its own: its process id, and how it is called."""
+def server(**variables: str) -> Iterator[tuple[int, Send]]:
+    """A server in a process of its own, with more variables: its process id, and how it is called."""
     with TemporaryDirectory() as folder:
         process = subprocess.Popen(
             [sys.executable, "-m", "bench.server"],
             cwd=ROOT,
-            env=_environment(folder),
+            env={**_environment(folder), **variables},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -142,16 +142,16 @@ def _spent(pid: int, send: Send, case: Case) -> tuple[float, list[float]]:
         send(case.method, payloads[0])
     times: list[float] = []
     time.sleep(SETTLE_SECONDS)
-    before = _cpu_seconds(pid)
+    before = cpu_seconds(pid)
     for payload in payloads:
         start = time.perf_counter()
         send(case.method, payload)
         times.append(1_000 * (time.perf_counter() - start))
     time.sleep(SETTLE_SECONDS)
-    return 1_000 * (_cpu_seconds(pid) - before) / case.calls, times
+    return 1_000 * (cpu_seconds(pid) - before) / case.calls, times
 
 
-def _cpu_seconds(pid: int) -> float:
+def cpu_seconds(pid: int) -> float:
     """CPU seconds of all threads of a process, to the nanosecond.
 
     The number of such a clock is made as `clock_getcpuclockid` of the C library makes it (Linux).

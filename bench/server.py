@@ -8,6 +8,7 @@ It is configured by the environment, prints its port on a line, and serves until
 from __future__ import annotations
 
 import asyncio
+import os
 import sys
 from typing import Any
 
@@ -30,6 +31,7 @@ async def _serve() -> None:
     import grpc
 
     from compactor.config import from_environment
+    from compactor.exporting import exporting, exports_of
     from compactor.server import compactor_of, start
 
     class Echo(grpc.GenericRpcHandler):  # type: ignore[type-arg]
@@ -42,15 +44,16 @@ async def _serve() -> None:
 
     handler = grpc.unary_unary_rpc_method_handler(echo)
     config = from_environment()
-    running = await start(config, compactor_of(config))
-    server, port = running.server, running.port
-    # gRPC asks for this before the start. Nobody calls before the port is printed, so nobody can tell the difference.
-    server.add_generic_rpc_handlers((Echo(),))
-    gc.collect()
-    gc.freeze()
-    print(port, flush=True)
-    await asyncio.to_thread(sys.stdin.read)
-    await server.stop(None)
+    with exporting(exports_of(os.environ)) as interceptors:
+        running = await start(config, compactor_of(config), interceptors)
+        server, port = running.server, running.port
+        # gRPC asks for this before the start. Nobody calls before the port is printed, so nobody can tell.
+        server.add_generic_rpc_handlers((Echo(),))
+        gc.collect()
+        gc.freeze()
+        print(port, flush=True)
+        await asyncio.to_thread(sys.stdin.read)
+        await server.stop(None)
 
 
 if __name__ == "__main__":
