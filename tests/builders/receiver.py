@@ -13,7 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -50,7 +50,7 @@ class Span:
     attributes: dict[str, Any]
     events: list[Event]
     resource: dict[str, Any]
-    seconds: float
+    scope: str
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class Point:
     attributes: dict[str, Any]
     value: float
     count: int
-    bounds: tuple[float, ...] = field(default=(), compare=False)
+    scope: str
 
 
 class Receiver:
@@ -112,7 +112,7 @@ class Receiver:
         newest: dict[Any, Point] = {}
         for data in self._of("metrics"):
             for source, point in _points(metrics_pb.ExportMetricsServiceRequest.FromString(data)):
-                newest[source, point.name, tuple(sorted(point.attributes.items()))] = point
+                newest[source, point.scope, point.name, tuple(sorted(point.attributes.items()))] = point
         return list(newest.values())
 
     def wait(self, arrived: Callable[[Receiver], Any]) -> Any:
@@ -174,7 +174,7 @@ def _spans(request: trace_pb.ExportTraceServiceRequest) -> Iterator[Span]:
                     _attributes(span.attributes),
                     [Event(event.name, _attributes(event.attributes)) for event in span.events],
                     _attributes(resource.resource.attributes),
-                    (span.end_time_unix_nano - span.start_time_unix_nano) / 1e9,
+                    scope.scope.name,
                 )
 
 
@@ -183,13 +183,15 @@ def _points(request: metrics_pb.ExportMetricsServiceRequest) -> Iterator[tuple[s
         source = str(_attributes(resource.resource.attributes).get("service.instance.id"))
         for scope in resource.scope_metrics:
             for metric in scope.metrics:
-                for point in metric.sum.data_points:
-                    value = point.as_double if point.HasField("as_double") else point.as_int
-                    yield source, Point(metric.name, metric.unit, "counter", _attributes(point.attributes), value, 0)
+                for counted in metric.sum.data_points:
+                    value = counted.as_double if counted.HasField("as_double") else counted.as_int
+                    yield source, _point(metric, "counter", counted, value, 0, scope.scope.name)
                 for told in metric.histogram.data_points:
-                    bounds = tuple(told.explicit_bounds)
-                    attributes = _attributes(told.attributes)
-                    yield source, Point(metric.name, metric.unit, "histogram", attributes, told.sum, told.count, bounds)
+                    yield source, _point(metric, "histogram", told, told.sum, told.count, scope.scope.name)
+
+
+def _point(metric: Any, kind: str, point: Any, value: float, count: int, scope: str) -> Point:
+    return Point(metric.name, metric.unit, kind, _attributes(point.attributes), value, count, scope)
 
 
 def _attributes(pairs: Iterable[Any]) -> dict[str, Any]:

@@ -148,8 +148,8 @@ def test_a_call_that_goes_out_without_the_service_is_counted(kind: Kind) -> None
     watched = Watched(kind, Service(AS_IT_IS, away))
     watched.run(Provider(REPLY))
     watched.run(Provider(REPLY))
-    [point] = watched.metrics()["hango.context.degraded_calls"]
-    assert (point.value, dict(point.attributes)) == (1, {"hango.degraded.cause": "unavailable"})
+    [point] = watched.metrics()["hango.context.unserved_calls"]
+    assert (point.value, dict(point.attributes)) == (1, {"error.type": "unavailable"})
 
 
 def test_a_name_that_is_a_text_is_cut(kind: Kind) -> None:

@@ -74,10 +74,8 @@ class Telemetry:
         self._overflows = meter.create_counter(
             "hango.context.overflows", unit="{call}", description="Model calls refused because the window was full."
         )
-        self._degraded = meter.create_counter(
-            "hango.context.degraded_calls",
-            unit="{call}",
-            description="Calls that were served in a plainer way than wanted.",
+        self._unserved = meter.create_counter(
+            "hango.context.unserved_calls", unit="{call}", description="Model calls that went out without the service."
         )
 
     @contextmanager
@@ -113,9 +111,9 @@ class Telemetry:
         """Counts a model call that was refused because the window was full."""
         self._overflows.add(1, _asked(model, provider))
 
-    def degraded(self, cause: str) -> None:
-        """Counts a call that went out without the service, by what failed."""
-        self._degraded.add(1, {"hango.degraded.cause": cause})
+    def unserved(self, cause: str) -> None:
+        """Counts a model call that went out without the service, by what failed."""
+        self._unserved.add(1, {"error.type": cause})
 
     def _count(self, span: trace.Span, usage: Usage, measured: dict[str, str]) -> None:
         span.set_attribute("gen_ai.usage.input_tokens", usage.input_tokens)

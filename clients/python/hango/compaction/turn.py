@@ -247,7 +247,7 @@ class _Session(Generic[AnyClient]):
 
     def _without(self, raw: Raw, error: CompactionError) -> _Prepared:
         """What is sent where the service gives no answer: what the model saw last and what is new, else the raw log."""
-        self._telemetry.degraded(_cause(error))
+        self._telemetry.unserved(_cause(error))
         _log.warning("session %s: a request goes out uncompacted, %s", self.session_id, type(error).__name__)
         is_current = self._view is not None and self.record is not None and self._view.result.record == self.record
         view = self._view.of(raw.payload) if self._view is not None and is_current else None
