@@ -20,6 +20,7 @@ from typing import Any
 import grpc
 import pytest
 from opentelemetry.sdk.trace import TracerProvider
+from prometheus_client.parser import text_string_to_metric_families
 
 from hango.compaction import AsyncClient, Client, CompactionError, CompactResult
 from hango.compaction.v1 import compaction_service_pb2 as pb
@@ -425,7 +426,7 @@ def test_prometheus_may_scrape(start_server: StartServer) -> None:
         told = client.compact(body(), session_id="scraped", policy=POLICY).response
     with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as answer:
         page = answer.read().decode()
-    lines = {line.split("{")[0]: float(line.rpartition(" ")[2]) for line in page.splitlines() if line[:1] != "#"}
+    lines = {sample.name: sample.value for family in text_string_to_metric_families(page) for sample in family.samples}
     assert lines["hango_context_compactions_total"] == 1
     assert lines["hango_context_evicted_messages_sum"] == told.evicted_message_count
     assert lines["hango_context_input_tokens_sum"] == told.compacted_input_tokens
