@@ -16,7 +16,7 @@ from rich.console import Console, RenderableType
 from compactor.cli import main, tables
 from compactor.cli.arguments import Arguments, parser
 from compactor.cli.files import write
-from compactor.cli.serving import OneLine
+from compactor.cli.serving import OneLine, OneObject
 from hango.compaction import Client
 from hango.compaction.v1 import compaction_pb2 as record_pb
 from hango.compaction.v1 import compaction_service_pb2 as pb
@@ -232,6 +232,22 @@ def test_a_log_record_is_one_line_without_the_words_of_an_exception() -> None:
     assert "secret" not in line
     assert "it | broke | ValueError" in line
     assert line.split(" ")[0].endswith("Z")
+
+
+def test_a_log_object_has_no_words_of_an_exception_and_only_our_own_fields() -> None:
+    words = "secret\nwords"
+    try:
+        raise ValueError(words)
+    except ValueError:
+        record = logging.LogRecord("compactor", logging.ERROR, __file__, 1, "it\nbroke", None, sys.exc_info())
+    record.__dict__.update(fields={"session": "s"}, body="secret body")
+    line = OneObject().format(record)
+    assert "\n" not in line
+    assert "secret" not in line
+    told = json.loads(line)
+    assert (told["message"], told["session"], told["level"]) == ("it\nbroke", "s", "ERROR")
+    assert told["exception"].startswith("ValueError\n")
+    assert set(told) == {"time", "level", "logger", "message", "session", "exception"}
 
 
 def test_an_interrupted_command_says_nothing(

@@ -69,6 +69,14 @@ def test_every_variable_is_documented(name: str) -> None:
     assert f"`{name}`" in (ROOT / "docs" / "operations.md").read_text(encoding="utf-8")
 
 
+def test_every_standard_variable_that_is_read_is_documented() -> None:
+    code = (ROOT / "service" / "compactor" / "exporting.py").read_text(encoding="utf-8")
+    names = set(re.findall(r'"(OTEL_[A-Z_]+[A-Z])"', code))
+    documented = (ROOT / "docs" / "operations.md").read_text(encoding="utf-8")
+    assert names
+    assert not [name for name in names if f"`{name}`" not in documented]
+
+
 @pytest.mark.parametrize("reason", sorted({entry.reason for entry in status.TABLE.values()}))
 def test_every_error_is_documented(reason: str) -> None:
     assert f"`{reason}`" in (ROOT / "docs" / "errors.md").read_text(encoding="utf-8")
