@@ -250,6 +250,14 @@ class CountSource(StrEnum):
     ANCHORED = "ANCHORED"
 
 
+class Strategy(StrEnum):
+    """How a request is brought down: by a summary, or by leaving out all but the newest or the important messages."""
+
+    SUMMARIZE = "SUMMARIZE"
+    RECENT = "RECENT"
+    IMPORTANT = "IMPORTANT"
+
+
 class NoticeCode(StrEnum):
     """What went other than planned; the closed list of the contract."""
 
@@ -290,7 +298,10 @@ class HistoryStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Compaction:
-    """The record that one act of compaction leaves behind; with the raw request it rebuilds the same bytes."""
+    """The record that one act of compaction leaves behind; with the raw request it rebuilds the same bytes.
+
+    `kept_ranges` are half-open ranges of raw indexes that a window keeps before `first_kept_index`.
+    """
 
     sequence: int
     turn_id: str = ""
@@ -298,6 +309,8 @@ class Compaction:
     summary: str = ""
     first_kept_index: int = 0
     pinned_index: int | None = None
+    strategy: Strategy = Strategy.SUMMARIZE
+    kept_ranges: tuple[tuple[int, int], ...] = ()
     clipped_before_index: int = 0
     clip_max_tokens: int = 0
     unclipped_tools: tuple[str, ...] = ()

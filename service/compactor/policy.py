@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import TypeVar
 
 from compactor.errors import PolicyOutOfRange
+from compactor.model import Strategy
 from compactor.profiles import Profile
 
 T = TypeVar("T")
@@ -77,6 +78,8 @@ class Policy:
     keep_fraction: float | None = None
     keep_unit: KeepUnit | None = None
     keep_message_count: int | None = None
+    strategy: Strategy | None = None
+    max_message_count: int | None = None
     max_argument_tokens: int | None = None
     keep_recent_count: int | None = None
     unclipped_tools: tuple[str, ...] = ()
@@ -106,6 +109,7 @@ _RANGES: Mapping[str, tuple[float, bool, float]] = {
     "trigger_message_count": (1, True, LARGEST),
     "keep_fraction": (0, True, 1),
     "keep_message_count": (0, True, LARGEST),
+    "max_message_count": (1, True, LARGEST),
     "max_argument_tokens": (0, True, LARGEST),
     "keep_recent_count": (0, True, LARGEST),
     "min_gain_fraction": (0, True, 1),
@@ -123,14 +127,17 @@ _TTLS = ("5m", "1h")
 class Settings:
     """Policy and profile resolved for one request. All sizes are input tokens unless named otherwise.
 
-    `keep_messages` None means: the share `keep_fraction` of what `keep_unit` says. `clip_max_tokens` counts four bytes
-    of UTF-8 as a token, so that what is clipped does not depend on the way of counting.
+    `most_messages` is the hard ceiling. `keep_messages` None means: the share `keep_fraction` of what `keep_unit` says.
+    `clip_max_tokens` counts four bytes of UTF-8 as a token, so that what is clipped does not depend on the way of
+    counting.
     """
 
     window: int
     reserve: int
     trigger: int
     trigger_messages: int | None
+    strategy: Strategy
+    most_messages: int | None
     keep_messages: int | None
     keep_fraction: float
     keep_unit: KeepUnit
@@ -206,6 +213,8 @@ def resolve(policy: Policy, profile: Profile, max_output_tokens: int | None) -> 
         reserve=reserve,
         trigger=_trigger(policy, profile, window - reserve),
         trigger_messages=policy.trigger_message_count,
+        strategy=_first(policy.strategy, Strategy.SUMMARIZE),
+        most_messages=policy.max_message_count,
         keep_messages=_keep_messages(policy, profile),
         keep_fraction=_first(policy.keep_fraction, profile.keep_fraction),
         keep_unit=_first(policy.keep_unit, KeepUnit.MESSAGES),

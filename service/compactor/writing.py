@@ -73,6 +73,8 @@ def wants_model(plan: Plan, summaries: Summaries) -> bool:
 
 def by_code(plan: Plan) -> Summary:
     """The summary that needs no model, over everything that is evicted, from the raw log."""
+    if plan.shape.is_window:
+        return Summary("", None, Retained(), ())
     harvests = _harvests(plan)
     retained = retain(harvests, _kept(plan))
     text, dropped = extractive.extract(

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from compactor.core import clip, validate
 from compactor.core.decision import Shape
 from compactor.core.question import EXACT, Question, ratio_of
 from compactor.core.view import View, prefix_digest, repaired, stripped, tail
-from compactor.model import Compaction, Reason, Request
+from compactor.model import Compaction, Reason, Request, Strategy
 from compactor.policy import Repair
 
 LAST_SEQUENCE = (1 << 31) - 1
@@ -27,7 +28,7 @@ def arranged(question: Question, shape: Shape) -> Arrangement:
     """What the model sees of the raw log under a shape."""
     request, means = question.request, question.means
     summary = means.dialect.user_message(shape.summary) if shape.summary else None
-    view = tail(request, shape.first_kept, shape.pinned, summary, means.read)
+    view = tail(request, shape.first_kept, shape.kept_before, summary, means.read)
     count, before = 0, view
     if shape.repairs and validate.violations(request.format, view.messages):
         view = repaired(view, request, means.dialect, means.read)
@@ -53,7 +54,10 @@ def shape_of(question: Question) -> Shape | None:
     if record.sequence < 1 or min(indexes) < 0 or max(indexes) > count:
         return None
     evicts = record.first_kept_index > request.leading
-    if not 0 <= record.first_kept_index < count or bool(record.summary.strip()) != evicts:
+    is_window = record.strategy is not Strategy.SUMMARIZE
+    if not 0 <= record.first_kept_index < count or bool(record.summary.strip()) != (evicts and not is_window):
+        return None
+    if not _are_ranges(record.kept_ranges, request.leading, record.first_kept_index):
         return None
     pinned = record.pinned_index
     if pinned is not None and not _is_pinnable(request, pinned, record.first_kept_index):
@@ -63,6 +67,8 @@ def shape_of(question: Question) -> Shape | None:
     return Shape(
         first_kept=record.first_kept_index,
         pinned=pinned,
+        strategy=record.strategy,
+        kept=record.kept_ranges,
         summary=record.summary,
         clipped_before=record.clipped_before_index,
         clip_max_tokens=record.clip_max_tokens,
@@ -74,6 +80,15 @@ def shape_of(question: Question) -> Shape | None:
 
 def _is_pinnable(request: Request, index: int, first_kept: int) -> bool:
     return request.leading <= index < first_kept and request.messages[index].is_request
+
+
+def _are_ranges(ranges: Sequence[tuple[int, int]], first: int, stop: int) -> bool:
+    """Whether ranges ascend, do not touch, and lie between two indexes."""
+    for start, end in ranges:
+        if not first <= start < end <= stop:
+            return False
+        first = end + 1
+    return True
 
 
 def record_of(
@@ -89,6 +104,8 @@ def record_of(
         summary=shape.summary,
         first_kept_index=shape.first_kept,
         pinned_index=shape.pinned,
+        strategy=shape.strategy,
+        kept_ranges=shape.kept,
         clipped_before_index=shape.clipped_before,
         clip_max_tokens=shape.clip_max_tokens if shape.clipped_before else 0,
         unclipped_tools=shape.unclipped_tools if shape.clipped_before else (),

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from compactor.core.question import Question
 from compactor.core.view import View
-from compactor.model import Compaction, Notice, Outcome, Reason
+from compactor.model import Compaction, Notice, Outcome, Reason, Strategy
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,17 +14,30 @@ class Shape:
     """How a view is made from the raw log: what a record says of it. All indexes are raw.
 
     `pinned` is the user's open request where it is kept by itself, right behind the summary, because it holds more than
-    text.
+    text. `kept` are ranges that a window keeps before `first_kept`; only with `SUMMARIZE` is there a summary.
     """
 
     first_kept: int = 0
     pinned: int | None = None
+    strategy: Strategy = Strategy.SUMMARIZE
+    kept: tuple[tuple[int, int], ...] = ()
     summary: str = ""
     clipped_before: int = 0
     clip_max_tokens: int = 0
     unclipped_tools: tuple[str, ...] = ()
     stripped_before: int = 0
     repairs: bool = False
+
+    @property
+    def is_window(self) -> bool:
+        """Whether messages are left out without a summary in their place."""
+        return self.strategy is not Strategy.SUMMARIZE
+
+    @property
+    def kept_before(self) -> tuple[int, ...]:
+        """The raw indexes of what is kept before `first_kept`."""
+        pinned = () if self.pinned is None else (self.pinned,)
+        return (*pinned, *(index for start, stop in self.kept for index in range(start, stop)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from compactor.core.decision import Plan, Shape
 from compactor.core.inspect import checked
 from compactor.core.lighten import behind_summary, clipped_kept, stripped
 from compactor.core.state import State
-from compactor.model import Kind, Notice, NoticeCode, Outcome
+from compactor.model import Kind, Notice, NoticeCode, Outcome, Strategy
 
 COMFORT = 0.7
 """The share of the target that a summary should bring a request under, so that the next turns do not trigger again."""
@@ -128,8 +128,12 @@ def _boundary_note(snapped: int, wanted: int, at: int) -> str:
 
 def _is_few(state: State, at: int) -> bool:
     """Whether a cut leaves no more messages than the trigger allows."""
-    most = state.question.settings.trigger_messages
-    return most is None or state.count - at + 1 <= most
+    settings, left = state.question.settings, state.count - at + 1
+    if settings.trigger_messages is not None and left > settings.trigger_messages:
+        return False
+    asked = state.cuts.request
+    pinned = asked is not None and asked < at and _open_request(state, at).pinned is not None
+    return settings.most_messages is None or state.question.request.leading + pinned + left <= settings.most_messages
 
 
 def _fits_at(state: State, at: int, leads: _Leads, target: int) -> bool:
@@ -222,7 +226,14 @@ def _planned(state: State, at: int, leads: _Leads, note: str, outcome: Outcome) 
     question, settings, lead = state.question, state.question.settings, leads(at)
     first_kept = state.raw_index(at)
     open_request = _open_request(state, at)
-    shape = replace(state.shape, first_kept=first_kept, pinned=open_request.pinned, summary="")
+    shape = replace(
+        state.shape,
+        first_kept=first_kept,
+        pinned=open_request.pinned,
+        strategy=Strategy.SUMMARIZE,
+        kept=(),
+        summary="",
+    )
     if shape.clipped_before <= first_kept:
         shape = replace(shape, clipped_before=0, clip_max_tokens=0, unclipped_tools=())
     if shape.stripped_before <= first_kept:
@@ -243,6 +254,8 @@ def _planned(state: State, at: int, leads: _Leads, note: str, outcome: Outcome) 
     if size > min(settings.trigger, settings.budget):
         notices = (*notices, Notice(NoticeCode.FIXED_COST_EXCEEDS_BUDGET, "what has to be kept exceeds the trigger"))
         room = max(room, question.room(settings.window) - lead)
+    if not _is_few(state, at):
+        notices = (*notices, Notice(NoticeCode.FIXED_COST_EXCEEDS_BUDGET, "what has to be kept are more messages"))
     most_words = min(max(0, room - kept.tokens), _most_words(state, leads, at))
     words = min(_ideal_summary(state, at), most_words)
     evicted_from = max(question.request.leading, state.shape.first_kept)

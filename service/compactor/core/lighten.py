@@ -24,7 +24,7 @@ def clipped_old(state: State) -> Fits | None:
     before = state.clip_before
     if not settings.clip_max_tokens or question.reason is Reason.TOOL or before <= state.shape.clipped_before:
         return None
-    if settings.trigger_messages is not None and state.count > settings.trigger_messages:
+    if state.exceeds_messages:
         return None
     shape = replace(
         state.shape,
@@ -72,7 +72,7 @@ def clipped_kept(question: Question, shape: Shape, room: int) -> tuple[Shape, Ar
 
 def behind_summary(question: Question, shape: Shape) -> Arrangement:
     """What a shape keeps, behind a word in the place of a summary that is still to come."""
-    if shape.summary or shape.first_kept <= question.request.leading:
+    if shape.summary or shape.is_window or shape.first_kept <= question.request.leading:
         return arranged(question, shape)
     return arranged(question, replace(shape, summary="-"))
 

@@ -13,13 +13,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from compactor.core import briefing, evict, lighten, validate
+from compactor.core import briefing, evict, lighten, validate, windows
 from compactor.core.arrange import arranged, record_of
 from compactor.core.decision import Decision, Fits, Plan
 from compactor.core.inspect import checked
 from compactor.core.state import Standing, State, surveyed
 from compactor.core.view import View
-from compactor.model import Compaction, Notice, NoticeCode, Outcome, Reason
+from compactor.model import Compaction, Notice, NoticeCode, Outcome, Reason, Strategy
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +40,8 @@ def prepare(at: Standing) -> Decision:
     if at.is_answered or not _is_over(at):
         return _left(at)
     state = surveyed(at)
+    if at.question.settings.strategy is not Strategy.SUMMARIZE:
+        return lighten.clipped_old(state) or windows.windowed(state) or _truncation(state)
     if at.question.reason is Reason.TRUNCATE:
         return _truncation(state)
     return lighten.clipped_old(state) or _eviction(state)
@@ -59,8 +61,10 @@ def window(at: Standing) -> Decision:
 def finish(plan: Plan, summary: str, history_path: str, *, kept: str | None = None) -> Result:
     """The result of a plan with its summary, and what code kept beside it where a model wrote it."""
     question = plan.question
-    framed = briefing.frame(summary, kept=kept, history_path=history_path, request=plan.request_text)
-    shape = replace(plan.shape, summary=framed)
+    shape = plan.shape
+    if not shape.is_window:
+        framed = briefing.frame(summary, kept=kept, history_path=history_path, request=plan.request_text)
+        shape = replace(shape, summary=framed)
     view = arranged(question, shape).view
     record = record_of(question, shape, view, before=plan.before, reason=plan.reason, history_path=history_path)
     request = question.request
@@ -78,9 +82,7 @@ def untouched(at: Standing) -> Fits:
 def _is_over(state: Standing) -> bool:
     """Whether something triggers: a reason that forces it, the tokens, or the number of messages (R8)."""
     settings = state.question.settings
-    if state.is_forced or state.before > settings.trigger:
-        return True
-    return settings.trigger_messages is not None and state.count > settings.trigger_messages
+    return state.is_forced or state.before > settings.trigger or state.exceeds_messages
 
 
 def _eviction(state: State) -> Decision:

@@ -9,6 +9,7 @@ from itertools import accumulate
 
 from compactor.core import boundary
 from compactor.core.arrange import arranged, shape_of
+from compactor.core.boundary import Cuts
 from compactor.core.decision import Shape
 from compactor.core.question import EXACT, Question, Scale
 from compactor.core.view import OURS, View
@@ -53,6 +54,13 @@ class Standing:
     def count(self) -> int:
         """Messages of the view."""
         return len(self.view.messages)
+
+    @property
+    def exceeds_messages(self) -> bool:
+        """Whether there are more messages than trigger a compaction, or than there may be at most."""
+        settings = self.question.settings
+        limits = (settings.trigger_messages, settings.most_messages)
+        return any(most is not None and self.count > most for most in limits)
 
     @property
     def is_forced(self) -> bool:
@@ -110,8 +118,7 @@ class State(Standing):
     @property
     def has_too_many(self) -> bool:
         """Whether nothing but the number of messages triggers; then a summary need not free tokens."""
-        most = self.question.settings.trigger_messages
-        return self.before <= self.target and most is not None and self.count > most
+        return self.before <= self.target and self.exceeds_messages
 
     @property
     def prompt_tokens(self) -> int:
@@ -160,6 +167,9 @@ def surveyed(at: Standing) -> State:
     question, messages = at.question, at.view.messages
     first = max(at.view.first, question.request.leading)
     cuts = boundary.cuts(messages, first, thinking_enabled=question.request.thinking_enabled)
+    if at.shape.kept:  # what a window keeps has gaps: nothing is cut before the last of them
+        tail = first + len(at.shape.kept_before)
+        cuts = Cuts(boundary.after(cuts.keeps, tail), boundary.after(cuts.turns, tail), cuts.request)
     suffix = _suffix_tokens(messages)
     return State(
         question, at.shape, at.view, at.clipped_values, at.is_repaired, at.estimate, at.notices, first, cuts, suffix

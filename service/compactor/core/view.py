@@ -63,13 +63,13 @@ def whole(request: Request) -> View:
     return View(request.messages, range(len(request.messages)))
 
 
-def tail(request: Request, first_kept: int, pinned: int | None, summary: bytes | None, read: Read) -> View:
-    """The prompt, the summary message and the pinned one if there are any, and the raw messages from an index on."""
+def tail(request: Request, first_kept: int, before: Sequence[int], summary: bytes | None, read: Read) -> View:
+    """The prompt, the summary message if there is one, what is kept `before`, and the raw messages from an index on."""
     lead = request.leading
     if summary is None and first_kept <= lead:
         return whole(request)
     ours = [] if summary is None else [read(summary)]
-    kept = [*([] if pinned is None else [pinned]), *range(first_kept, len(request.messages))]
+    kept = [*before, *range(first_kept, len(request.messages))]
     messages = [*request.messages[:lead], *ours, *[request.messages[index] for index in kept]]
     origins = [*range(lead), *([OURS] * len(ours)), *kept]
     return View(messages, origins, {lead: summary} if summary is not None else {}, lead if ours else None)

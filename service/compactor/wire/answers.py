@@ -115,14 +115,15 @@ def _notices(notices: Iterable[Notice]) -> list[record_pb.Notice]:
 
 def _record(record: Compaction) -> record_pb.Compaction:
     pinned = record.pinned_index
+    ranges = record.kept_ranges if pinned is None else ((pinned, pinned + 1),)
     return record_pb.Compaction(
         sequence=record.sequence,
         turn_id=record.turn_id,
         reason=f"COMPACTION_REASON_{record.reason}",
-        strategy=policy_pb2.STRATEGY_SUMMARIZE,
+        strategy=f"STRATEGY_{record.strategy}",
         summary=record.summary,
         first_kept_index=record.first_kept_index,
-        kept_ranges=[] if pinned is None else [record_pb.IndexRange(start=pinned, stop=pinned + 1)],
+        kept_ranges=[record_pb.IndexRange(start=start, stop=stop) for start, stop in ranges],
         clipped_before_index=record.clipped_before_index,
         clip_max_tokens=record.clip_max_tokens,
         unclipped_tools=record.unclipped_tools,

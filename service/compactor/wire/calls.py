@@ -14,7 +14,7 @@ from compactor.exchange import CompactCall
 from compactor.formats import anthropic, openai
 from compactor.formats.prefixes import Prefixes
 from compactor.formats.reading import ReaderOf
-from compactor.model import Compaction, Dialect, Format, ObservedOverflow, ObservedUsage, Reason, Request
+from compactor.model import Compaction, Dialect, Format, ObservedOverflow, ObservedUsage, Reason, Request, Strategy
 from compactor.policy import (
     LARGEST,
     HistoryMode,
@@ -44,11 +44,9 @@ _FORMATS = {
 }
 _TYPED = _FORMATS[conversation_pb2.PAYLOAD_FORMAT_ANTHROPIC_MESSAGES]
 
-_UNSUPPORTED_POLICY = ("max_message_count",)
-_UNSUPPORTED_VALUES = {"strategy": (policy_pb2.STRATEGY_RECENT, policy_pb2.STRATEGY_IMPORTANT)}
 _ENUMS = {
     "keep_unit": (policy_pb2.KeepUnit, KeepUnit),
-    "strategy": (policy_pb2.Strategy, None),
+    "strategy": (policy_pb2.Strategy, Strategy),
     "summarizer": (policy_pb2.Summarizer, Summarizer),
     "token_counter": (policy_pb2.TokenCounter, TokenCounter),
     "reasoning": (policy_pb2.Reasoning, Reasoning),
@@ -106,16 +104,13 @@ def source_of(message: Any, policy: Policy, compactor: Compactor) -> Source:
 
 
 def policy_of(message: policy_pb2.Policy) -> Policy:
-    """The policy. Raises PolicyOutOfRange, or FieldNotSupported for what this version does not do yet."""
-    refuse_set(message, *_UNSUPPORTED_POLICY, prefix="policy.")
+    """The policy. Raises PolicyOutOfRange."""
     values: dict[str, Any] = {name: getattr(message, name) for name in _SCALARS if message.HasField(name)}
     for name, (enum, kind) in _ENUMS.items():
         number = getattr(message, name)
-        if number in _UNSUPPORTED_VALUES.get(name, ()):
-            raise _not_supported(f"policy.{name}")
         if number not in enum.values():
             raise _out_of_range(f"policy.{name}", number, "a value of the enum")
-        if number and kind is not None:
+        if number:
             values[name] = kind(_short(enum, number))
     policy = Policy(unclipped_tools=tuple(message.unclipped_tools), **values)
     check(policy)
@@ -124,11 +119,14 @@ def policy_of(message: policy_pb2.Policy) -> Policy:
 
 def record_of(message: compaction_pb2.Compaction) -> Compaction:
     """A record as the caller sends it back."""
+    strategy = _strategy(message.strategy)
+    ranges = tuple((kept.start, kept.stop) for kept in message.kept_ranges)
     pinned = None
-    if message.kept_ranges:
-        pinned = message.kept_ranges[0].start
-        if len(message.kept_ranges) > 1 or message.kept_ranges[0].stop != pinned + 1:
+    if ranges and strategy is Strategy.SUMMARIZE:
+        pinned = ranges[0][0]
+        if ranges != ((pinned, pinned + 1),):
             raise _not_supported("previous_compaction.kept_ranges")
+        ranges = ()
     return Compaction(
         sequence=message.sequence,
         turn_id=message.turn_id,
@@ -136,6 +134,8 @@ def record_of(message: compaction_pb2.Compaction) -> Compaction:
         summary=message.summary,
         first_kept_index=message.first_kept_index,
         pinned_index=pinned,
+        strategy=strategy,
+        kept_ranges=ranges,
         clipped_before_index=message.clipped_before_index,
         clip_max_tokens=message.clip_max_tokens,
         unclipped_tools=tuple(message.unclipped_tools),
@@ -176,6 +176,12 @@ def _reason(number: int, field: str) -> Reason:
     if number not in compaction_pb2.CompactionReason.values():
         raise _out_of_range(field, number, "a value of the enum")
     return Reason(_short(compaction_pb2.CompactionReason, number))
+
+
+def _strategy(number: int) -> Strategy:
+    if number not in policy_pb2.Strategy.values():
+        raise _out_of_range("previous_compaction.strategy", number, "a value of the enum")
+    return Strategy(_short(policy_pb2.Strategy, number)) if number else Strategy.SUMMARIZE
 
 
 def _short(enum: Any, number: int) -> str:
