@@ -6,6 +6,8 @@ import argparse
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+from hango.compaction import PRESETS
+
 REASONS = ("threshold", "overflow", "tool", "truncate")
 
 _EXIT = "Exit status: 0 done, 1 the request could not be served, 2 wrong usage."
@@ -30,6 +32,7 @@ class Arguments(argparse.Namespace):
     target: str | None = None
     timeout: float = 120.0
     settings: list[str]
+    preset: str | None = None
     json: bool = False
     out: str | None = None
     record: Path | None = None
@@ -123,6 +126,9 @@ def _add_common(command: argparse.ArgumentParser) -> None:
         "--target", metavar="ADDRESS", help="host:port or unix:path of a running server; by default in this process"
     )
     command.add_argument("--timeout", type=_seconds, default=120.0, metavar="SECONDS", help="by default 120")
+    command.add_argument(
+        "--preset", choices=sorted(PRESETS), help="begin with the policy of a preset; --set changes fields of it"
+    )
     command.add_argument(
         "--set",
         dest="settings",

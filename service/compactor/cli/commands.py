@@ -29,6 +29,7 @@ from hango.compaction import (
     UnknownFormat,
     format_of,
     policy_of,
+    preset,
 )
 
 _NOT_OF_A_SESSION = re.compile(r"[^A-Za-z0-9._:-]+")
@@ -115,7 +116,7 @@ def summarize(arguments: Arguments) -> int:
 
 def _served(arguments: Arguments, run: Callable[[Client, dict[str, Any]], None]) -> int:
     """Runs a call over the chosen way to the service; its errors become lines on standard error."""
-    policy = _policy(arguments.settings)
+    policy = _policy(arguments.settings, arguments.preset)
     body = files.read(arguments.file)
     try:
         source = {"body": body, "format": arguments.format or format_of(body), "policy": policy}
@@ -142,8 +143,8 @@ def _client(arguments: Arguments) -> Client:
     return Client.in_process(timeout=arguments.timeout)
 
 
-def _policy(settings: list[str]) -> Policy:
-    values: dict[str, object] = {}
+def _policy(settings: list[str], name: str | None = None) -> Policy:
+    values: dict[str, object] = preset(name) if name else {}
     for setting in settings:
         name, equals, value = setting.partition("=")
         if not equals:

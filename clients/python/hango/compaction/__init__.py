@@ -36,6 +36,7 @@ from hango.compaction.errors import (
 )
 from hango.compaction.ladder import ContextOverflow, compaction_of
 from hango.compaction.overflow import overflow_in, overflow_of
+from hango.compaction.presets import PRESETS, preset, window_policy
 from hango.compaction.sources import format_of, policy_of
 from hango.compaction.tool import COMPACT_CONVERSATION, compact_conversation
 from hango.compaction.transport import AsyncChannel, AsyncInProcess, AsyncTransport, Channel, InProcess, Transport
@@ -51,10 +52,12 @@ from hango.compaction.v1.compaction_service_pb2 import (
 )
 from hango.compaction.v1.conversation_pb2 import Conversation
 from hango.compaction.v1.policy_pb2 import Policy
+from hango.compaction.windows import ContextWindow, ModelTokenCounter, SimpleTokenCounter, TokenBudget, Windowed
 
 __all__ = [
     "COMPACT_CONVERSATION",
     "DEFAULT_TIMEOUT_SECONDS",
+    "PRESETS",
     "AsyncChannel",
     "AsyncClient",
     "AsyncInProcess",
@@ -69,6 +72,7 @@ __all__ = [
     "Compaction",
     "CompactionError",
     "ContextOverflow",
+    "ContextWindow",
     "Conversation",
     "CountTokensResponse",
     "DeadlineExceeded",
@@ -78,6 +82,7 @@ __all__ = [
     "InvalidRequest",
     "InvalidSessionId",
     "MalformedPayload",
+    "ModelTokenCounter",
     "NotServed",
     "ObservedOverflow",
     "ObservedUsage",
@@ -87,7 +92,9 @@ __all__ = [
     "ProviderFailed",
     "RequestTooLarge",
     "Session",
+    "SimpleTokenCounter",
     "SummarizeResponse",
+    "TokenBudget",
     "Transport",
     "Turn",
     "Unauthenticated",
@@ -95,6 +102,7 @@ __all__ = [
     "UnpairedTools",
     "Usage",
     "WindowTooSmall",
+    "Windowed",
     "apply_edits",
     "compact_conversation",
     "compaction_of",
@@ -102,5 +110,7 @@ __all__ = [
     "overflow_in",
     "overflow_of",
     "policy_of",
+    "preset",
     "usage_of",
+    "window_policy",
 ]

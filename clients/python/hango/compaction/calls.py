@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any, Literal
 
 from hango.compaction.edits import apply_edits
+from hango.compaction.presets import preset
 from hango.compaction.sources import Format, native, policy_of
 from hango.compaction.v1.compaction_pb2 import Compaction
 from hango.compaction.v1.compaction_service_pb2 import (
@@ -27,6 +28,9 @@ from hango.compaction.v1.policy_pb2 import Policy
 Body = bytes | dict[str, Any] | Conversation
 Reason = Literal["THRESHOLD", "OVERFLOW", "TOOL", "TRUNCATE"]
 ResultMode = Literal["FULL", "EDITS"]
+
+PolicyLike = Mapping[str, object] | Policy | str
+"""A policy: by the contract's names, as its message, or the name of a preset."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +66,7 @@ def compact_request(
     body: Body,
     *,
     format: Format | None,
-    policy: Mapping[str, object] | Policy | None,
+    policy: PolicyLike | None,
     record: Compaction | None,
     session_id: str,
     turn_id: str,
@@ -76,7 +80,7 @@ def compact_request(
     """The options of a Compact call as its message."""
     return CompactRequest(
         **_source(body, format),
-        policy=_policy(policy),
+        policy=policy_message(policy),
         previous_compaction=record,
         reason=f"COMPACTION_REASON_{reason or 'UNSPECIFIED'}",
         session_id=session_id,
@@ -90,21 +94,21 @@ def compact_request(
 
 
 def summarize_request(
-    body: Body, *, format: Format | None, policy: Mapping[str, object] | Policy | None, previous_summary: str
+    body: Body, *, format: Format | None, policy: PolicyLike | None, previous_summary: str
 ) -> SummarizeRequest:
     """The options of a Summarize call as its message."""
-    return SummarizeRequest(**_source(body, format), policy=_policy(policy), previous_summary=previous_summary)
+    return SummarizeRequest(**_source(body, format), policy=policy_message(policy), previous_summary=previous_summary)
 
 
 def count_request(
     body: Body,
     *,
     format: Format | None,
-    policy: Mapping[str, object] | Policy | None,
+    policy: PolicyLike | None,
     last_usage: ObservedUsage | None,
 ) -> CountTokensRequest:
     """The options of a CountTokens call as its message."""
-    return CountTokensRequest(**_source(body, format), policy=_policy(policy), last_usage=last_usage)
+    return CountTokensRequest(**_source(body, format), policy=policy_message(policy), last_usage=last_usage)
 
 
 def compact_result(request: CompactRequest, response: CompactResponse) -> CompactResult:
@@ -124,5 +128,8 @@ def _source(body: Body, format: Format | None) -> dict[str, Any]:
     return {"native": native(body, format)}
 
 
-def _policy(policy: Mapping[str, object] | Policy | None) -> Policy | None:
+def policy_message(policy: PolicyLike | None) -> Policy | None:
+    """A policy as its message. Raises ValueError for one that cannot be written, or a preset that is not known."""
+    if isinstance(policy, str):
+        policy = preset(policy)
     return policy if policy is None or isinstance(policy, Policy) else policy_of(policy)

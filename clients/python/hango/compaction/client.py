@@ -22,6 +22,7 @@ from hango.compaction import transport
 from hango.compaction.calls import (
     Body,
     CompactResult,
+    PolicyLike,
     Reason,
     ResultMode,
     compact_request,
@@ -37,7 +38,6 @@ from hango.compaction.v1.compaction_service_pb2 import (
     ObservedUsage,
     SummarizeResponse,
 )
-from hango.compaction.v1.policy_pb2 import Policy
 
 DEFAULT_TIMEOUT_SECONDS = 120.0
 """How long a call may take, retries included. A summary by a model may alone take a minute."""
@@ -92,7 +92,7 @@ class Client:
         body: Body,
         *,
         format: Format | None = None,
-        policy: Mapping[str, object] | Policy | None = None,
+        policy: PolicyLike | None = None,
         record: Compaction | None = None,
         session_id: str = "",
         turn_id: str = "",
@@ -107,7 +107,8 @@ class Client:
         """A request that fits the model's context window, and the record that reproduces it.
 
         The options are the fields of CompactRequest. `format` is found from the body where it is not said, `policy` may
-        be a dict by the contract's names. Raises CompactionError, ValueError for a policy that cannot be written.
+        be a dict by the contract's names, or the name of a preset (`presets`). Raises
+        CompactionError, ValueError for a policy that cannot be written.
 
             result = client.compact(
                 {"model": "claude-haiku-4-5", "max_tokens": 1024, "messages": messages},
@@ -137,7 +138,7 @@ class Client:
         body: Body,
         *,
         format: Format | None = None,
-        policy: Mapping[str, object] | Policy | None = None,
+        policy: PolicyLike | None = None,
         previous_summary: str = "",
         timeout: float | None = None,
     ) -> SummarizeResponse:
@@ -154,7 +155,7 @@ class Client:
         body: Body,
         *,
         format: Format | None = None,
-        policy: Mapping[str, object] | Policy | None = None,
+        policy: PolicyLike | None = None,
         last_usage: ObservedUsage | None = None,
         timeout: float | None = None,
     ) -> CountTokensResponse:
@@ -226,7 +227,7 @@ class AsyncClient:
         body: Body,
         *,
         format: Format | None = None,
-        policy: Mapping[str, object] | Policy | None = None,
+        policy: PolicyLike | None = None,
         record: Compaction | None = None,
         session_id: str = "",
         turn_id: str = "",
@@ -260,7 +261,7 @@ class AsyncClient:
         body: Body,
         *,
         format: Format | None = None,
-        policy: Mapping[str, object] | Policy | None = None,
+        policy: PolicyLike | None = None,
         previous_summary: str = "",
         timeout: float | None = None,
     ) -> SummarizeResponse:
@@ -274,7 +275,7 @@ class AsyncClient:
         body: Body,
         *,
         format: Format | None = None,
-        policy: Mapping[str, object] | Policy | None = None,
+        policy: PolicyLike | None = None,
         last_usage: ObservedUsage | None = None,
         timeout: float | None = None,
     ) -> CountTokensResponse:

@@ -23,7 +23,7 @@ import asyncio
 import logging
 import threading
 import uuid
-from collections.abc import Awaitable, Callable, Generator, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Generator, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
@@ -34,17 +34,16 @@ import grpc
 from opentelemetry import metrics, trace
 
 from hango.compaction import telemetry
-from hango.compaction.calls import Body, CompactResult, Reason
+from hango.compaction.calls import Body, CompactResult, PolicyLike, Reason, policy_message
 from hango.compaction.client import AsyncClient, Client
 from hango.compaction.errors import CompactionError, NotServed
 from hango.compaction.ladder import Answered, Ask, Failed, Ladder, Outcome, Raw, Refused, Send, Step, climb, climb_async
-from hango.compaction.sources import Format, policy_of
+from hango.compaction.sources import Format
 from hango.compaction.tool import COMPACTION_REQUESTED
 from hango.compaction.usage import Usage, usage_of
 from hango.compaction.v1.compaction_pb2 import Compaction
 from hango.compaction.v1.compaction_service_pb2 import OUTCOME_REUSED, OUTCOME_UNCHANGED, ObservedUsage
 from hango.compaction.v1.conversation_pb2 import Conversation
-from hango.compaction.v1.policy_pb2 import Policy
 from hango.compaction.views import View
 
 if TYPE_CHECKING:
@@ -127,7 +126,7 @@ class _Session(Generic[AnyClient]):
         record: Compaction | None = None,
         last_usage: ObservedUsage | None = None,
         store: SessionStore | None = None,
-        policy: Mapping[str, object] | Policy | None = None,
+        policy: PolicyLike | None = None,
         format: Format | None = None,
         stable_system_count: int | None = None,
         timeout: float | None = None,
@@ -144,7 +143,7 @@ class _Session(Generic[AnyClient]):
         self._store = store
         self._options = {
             "session_id": session_id,
-            "policy": policy if policy is None or isinstance(policy, Policy) else policy_of(policy),
+            "policy": policy_message(policy),
             "stable_system_count": stable_system_count,
             "timeout": timeout,
         }
