@@ -1,10 +1,10 @@
 """Part 3, whether the service knows a standing instruction when it sees one, on this project's own labelled set.
 
-The set are the files `tests/fidelity/instructions/*.json`, each a list of cases: `text` is what a person says,
-`instructions` are the sentences in it that bind what comes after, as they stand there. Found is what the service keeps
-of such a message. The two are the same when one holds the other, case, white space and a full stop aside; each labelled
-sentence is matched once. *Recall* is the share of the labelled ones that are found, *precision* the share of what is
-found that is labelled.
+The set is `tests/fidelity/instructions/held-apart.json`, from which nothing was learned: a list of cases, `text` is
+what a person says, `instructions` are the sentences in it that bind what comes after, as they stand there. Found is
+what the service keeps of such a message. The two are the same when one holds the other, case, white space and a full
+stop aside; each labelled sentence is matched once. *Recall* is the share of the labelled ones that are found,
+*precision* the share of what is found that is labelled.
 """
 
 from __future__ import annotations

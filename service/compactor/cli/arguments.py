@@ -6,8 +6,6 @@ import argparse
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from hango.compaction import PRESETS
-
 REASONS = ("threshold", "overflow", "tool", "truncate")
 
 _EXIT = "Exit status: 0 done, 1 the request could not be served, 2 wrong usage."
@@ -127,7 +125,9 @@ def _add_common(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument("--timeout", type=_seconds, default=120.0, metavar="SECONDS", help="by default 120")
     command.add_argument(
-        "--preset", choices=sorted(PRESETS), help="begin with the policy of a preset; --set changes fields of it"
+        "--preset",
+        metavar="NAME",
+        help="begin with the policy of a preset, chat, research or quick; --set changes fields of it",
     )
     command.add_argument(
         "--set",

@@ -144,7 +144,10 @@ def _client(arguments: Arguments) -> Client:
 
 
 def _policy(settings: list[str], name: str | None = None) -> Policy:
-    values: dict[str, object] = preset(name) if name else {}
+    try:
+        values: dict[str, object] = preset(name) if name else {}
+    except ValueError as error:
+        raise WrongUsage(f"--preset: {error}") from None
     for setting in settings:
         name, equals, value = setting.partition("=")
         if not equals:

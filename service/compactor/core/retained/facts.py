@@ -9,12 +9,10 @@ from __future__ import annotations
 
 import re
 
-from compactor.core.retained import cues, matters, values, wording
+from compactor.core.retained import matters, values, wording
 from compactor.core.retained.matters import Standing
 
-LONGEST_TEXT = 2_000
 LONGEST = 300
-MOST_IN_TEXT = 8
 
 _SAYS = wording.any_of(r"""
     \b(?:is|are|it's|that's|'s|has|have|owns?|runs?|listens?|answers?|lives?|belongs?|means?|equals?|called|named
@@ -35,6 +33,15 @@ _ASKS = wording.any_of(r"""
 """)
 _POINTS = re.compile(r"\b(?:this|that|these|those|one|first|second|third|last|next|another)\b")
 _PROSE = re.compile(r"[\"'(*_]{0,3}[^\W\d_]\S* \S+|[぀-ヿ一-鿿가-힣]{2}")
+_TASK_WORDS = """
+    read run look find fix add write implement create build refactor check explain show list summarize summarise compare
+    delete remove rename move print count give tell generate draft plan propose suggest translate search open start
+    restart undo try make go do review investigate analyse analyze port convert update draw plot sort load extract get
+    fetch send install upgrade clean optimise optimize profile debug rewrite split merge push have can could would will
+    i've i'll sum describe design outline sketch replace improve simplify conduct continue invoke inspect examine then
+    next first afterwards finally
+"""
+_TASKS = frozenset(_TASK_WORDS.split())
 _TELLING = frozenset(
     ("host", "hash", "id", "path", "name", "number", "money", "date", "version", "percent", "size", "time")
 )
@@ -54,7 +61,7 @@ def standing(sentence: str) -> Standing | None:
     families = values.find(sentence).by_family
     if len(sentence) <= matters.LONGEST_ELLIPSIS and matters.is_update(low):
         return Standing.REMARK
-    if low.partition(" ")[0].rstrip(",:") in cues.TASKS:
+    if low.partition(" ")[0].rstrip(",:") in _TASKS:
         return Standing.REMARK if families and not _POINTS.search(low) else None
     if _SAYS.search(low) and not _REPORTS.search(low) and any(map(_tells, families)):
         return Standing.FACT

@@ -150,7 +150,7 @@ def settle(told: Sequence[tuple[int, Statement]]) -> list[Settled]:
             settled[at] = Settled(settled[at].standing, place)
         if earlier and new.revokes and new.values <= told[earlier[-1]][1].values:
             settled[place] = Settled(settled[place].standing, place)
-        elif settled[place].standing is not Standing.REMARK:
+        else:
             for key in new.topics | _families(new):
                 about[key].append(place)
     return settled
@@ -165,6 +165,8 @@ def _taken_back(
     for key in new.topics | _families(new):
         near.update(about.get(key, ())[-MOST_COMPARED:])
     standing = [at for at in sorted(near) if settled[at].by is None and told[at][0] != message]
+    if new.standing is Standing.REMARK and not new.updates:
+        standing = [at for at in standing if settled[at].standing is not Standing.REMARK]
     if new.topics:
         found = [at for at in standing if replaces(new, told[at][1])]
         return found if not new.revokes else sorted(found, key=lambda at: len(new.topics & told[at][1].topics))[-1:]

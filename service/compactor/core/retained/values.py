@@ -145,7 +145,7 @@ _PERSON = re.compile(
     r"(?<![.!?:] )(?<!^)\b[A-Z][a-zà-ÿ]{2,}(?:[ -][A-Z][a-zà-ÿ]+)*\b|\b[A-Z][a-zà-ÿ]+ [A-Z][a-zà-ÿ]{2,}\b"
 )
 _GERMAN = re.compile(
-    r"\b(?:[Dd](?:er|ie|as|em|en)|vom|zum|am|und|nicht|bitte|wir|ich|ist|eine?|auf|mit|immer|nie|niemals|niemand|alle|keine?"
+    r"\b(?:[Dd](?:er|ie|as|em|en)|vom|zum|und|nicht|bitte|wir|ich|ist|eine?|auf|mit|immer|nie|niemals|niemand|alle|keine?"
     r"|verwende|benutze|nimm)\b"
 )
 _NO_NAMES = """

