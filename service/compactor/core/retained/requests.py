@@ -14,12 +14,12 @@ from compactor.core.retained import wording
 LONGEST_REQUEST = 1_200
 MOST_REQUESTS = 200
 LONGEST_BLOCK = 400
-LEFT_OUT = "[…]"
 _LONGEST_TASK_FREE = 2_000  # before any file is open, a longer text states the task
 
 _OUTPUT = re.compile(
     r"EXECUTION RESULT of|OBSERVATION:|Observation:|\[The command completed|<function_results>|<tool_response>|<output>"
 )
+_SAYS_SOMETHING = re.compile(r"[^\W_]{2}")
 _PROMPT_AT_END = re.compile(r"\n\(Open file: [^\n]*\n\(Current directory: [^\n]*\nbash-\$\s*\Z")
 
 
@@ -37,15 +37,18 @@ def find(said: str) -> str:
 
 
 def without(request: str, sentences: Sequence[str]) -> str:
-    """The request with some of its sentences left out; empty where nothing else was said.
+    """The request without some of its sentences; empty where nothing else was said.
 
-    >>> without("Thanks. The host is a1.", ["The host is a1."])
-    'Thanks. […]'
+    >>> without("Thanks. The host is a1. Go on.", ["The host is a1."])
+    'Thanks. Go on.'
     """
     rest = request
     for sentence in sentences:
-        rest = rest.replace(sentence, LEFT_OUT)
-    return rest if rest == request or rest.replace(LEFT_OUT, "").strip() else ""
+        rest = rest.replace(sentence, "")
+    if rest == request:
+        return request
+    lines = (" ".join(line.split()) for line in rest.splitlines())
+    return "\n".join(line for line in lines if _SAYS_SOMETHING.search(line))
 
 
 def is_output(said: str) -> bool:
