@@ -135,7 +135,10 @@ class Talk(Protocol):
 
 
 def replaced(messages: Sequence[Talk], later: Sequence[Talk]) -> list[Gone]:
-    """The outcomes in messages, or in those that follow, that a later call of the same kind got another one for."""
+    """The short outcomes in messages, or in those that follow, that a later call of the same kind got another one for.
+
+    Long ones are the beginnings and ends of files and logs: what is not in their line need not be gone.
+    """
     asked: dict[str, tuple[str, str]] = {}
     told: dict[tuple[str, str], tuple[int, str]] = {}
     gone: list[Gone] = []
@@ -144,13 +147,14 @@ def replaced(messages: Sequence[Talk], later: Sequence[Talk]) -> list[Gone]:
             if use.request:
                 asked[use.id] = (use.tool, use.request)
         for given in message.answers:
-            question = asked.pop(given.id, None)
+            question = asked.get(given.id)
             if question is None or given.is_error:
                 continue
-            before = told.get(question)
+            before = told.pop(question, None)
             if before and before[1] != given.outcome:
                 gone.append(Gone(before[0], before[1], place))
-            told[question] = (place, given.outcome)
+            if len(given.outcome) <= _SHORT and not _SIZE.search(given.outcome):
+                told[question] = (place, given.outcome)
     return gone
 
 
