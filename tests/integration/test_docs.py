@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[2]
 DOCUMENTS = (
     "docs/windows.md",
     "docs/learning/10-context-management.md",
-    *sorted(str(path.relative_to(ROOT)) for path in (ROOT / "docs" / "users").glob("*.md")),
+    *sorted(str(path.relative_to(ROOT)) for path in (ROOT / "docs" / "users").glob("*-*.md")),
 )
 SESSION = ROOT / "examples" / "sessions" / "short-anthropic.json"
 

@@ -178,24 +178,26 @@ def _taken_back(
 def replaces(new: Statement, old: Statement) -> bool:
     """Whether a later statement that has topics takes the place of an earlier one."""
     shared = len(new.topics & old.topics)
-    if _binds(old) and not (_binds(new) or new.updates or new.revokes or shared > 1 or shared == len(old.topics)):
-        return False
     overlap = shared / min(len(new.topics), len(old.topics)) if shared else 0.0
-    is_named = any(_rejects(new, {value}) for _, value in old.values)
     if new.revokes:
         return overlap >= LEAST_SHARED or bool(new.values & old.values)
     if _says_again(new, old) or _turns(new, old):
         return True
-    if old.direction is new.direction is Direction.FORBIDS and _MEASURES.isdisjoint(_families(new) & _families(old)):
+    common = _families(new) & _families(old)
+    if old.direction is new.direction is Direction.FORBIDS and _MEASURES.isdisjoint(common):
+        return False
+    is_meant = _binds(new) or new.updates
+    if _binds(old) and not (is_meant or shared > 1 or shared == len(old.topics)):
         return False
     if not _differ(new, old):
-        return overlap >= LEAST_SHARED and not new.rejected.isdisjoint(old.topics | {value for _, value in old.values})
-    common = _families(new) & _families(old)
-    if is_named and (new.updates or shared or not old.topics):
+        return is_meant and overlap >= LEAST_SHARED and not new.rejected.isdisjoint(old.topics)
+    if any(_rejects(new, {value}) for _, value in old.values) and (new.updates or shared or not old.topics):
         return True
     if not old.topics:
         return new.updates and not values.CHOICES.isdisjoint(common)
-    return overlap >= LEAST_SHARED_OF_UPDATE if new.updates else overlap == 1.0 and (common != {"name"} or shared > 1)
+    if common == {"name"}:
+        return overlap >= LEAST_SHARED if new.updates else overlap == 1.0 and shared > 1
+    return overlap >= LEAST_SHARED_OF_UPDATE if new.updates else overlap == 1.0
 
 
 def _says_again(new: Statement, old: Statement) -> bool:
@@ -218,9 +220,11 @@ def _adds(new: Statement, old: Statement) -> bool:
 def _contradicts(new: Statement, old: Statement) -> bool:
     """Whether a statement that names no topic is about the matter of another, all of its values being of its kinds.
 
-    Paths, ids and the like do not tell: there may be many of a kind in a session.
+    Paths, ids and the like do not tell: there may be many of a kind in a session. Names do where the sentences begin
+    the same: "call me Sam", "call me Alex".
     """
-    if not _families(new) & _families(old) - _MANY:
+    common = _families(new) & _families(old) - _MANY
+    if common <= {"name"} and not (common and new.text.split()[:2] == old.text.split()[:2]):
         return False
     if not _families(new) - {values.ANY_NUMBER} <= _families(old) and not new.updates:
         return False
