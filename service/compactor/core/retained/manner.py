@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
 from importlib.resources import files
 from itertools import pairwise
 
@@ -43,29 +42,27 @@ _PLAIN = wording.any_of(r"""
 """What commands and wishes look like at their plainest; the model weighs them, they do not decide."""
 
 
-def features(sentence: str) -> Iterator[str]:
-    """What a sentence is made of; some come more than once.
+def features(sentence: str) -> set[str]:
+    """What a sentence is made of.
 
-    >>> [name for name in features("No jokes.") if name[0] == "w"]
-    ['w no', 'w jokes']
+    >>> sorted(name for name in features("No jokes.") if name[0] == "w")
+    ['w jokes', 'w no']
     """
     low = sentence.lower().translate(_APOSTROPHE)
     if _EASTERN.search(low):
-        yield from _of_letters("".join(low.split()))
-        return
+        return _of_letters("".join(low.split()))
     words = [_NUMBER.sub("0", word) for word in _WORD.findall(_CODE.sub(f" {_CODED} ", low))]
     padded = [_BEGIN, *words, _END]
+    found = {f"w {word}" for word in words}
+    found.update([f"b {first} {second}" for first, second in pairwise(padded)])
+    found.update([f"s {first} {third}" for first, third in zip(padded, padded[2:], strict=False)])
     for word in words:
-        yield f"w {word}"
-        if len(word) > _LONGEST_STEM:
-            yield from (f"e {ending}" for ending in _ENDINGS if word.endswith(ending))
-    for first, second in pairwise(padded):
-        yield f"b {first} {second}"
-    for first, third in zip(padded, padded[2:], strict=False):
-        yield f"s {first} {third}"
-    yield f"l {min(8, len(words) // 3)}"
-    for found in _PLAIN.finditer(low):
-        yield from ("k", f"k {found[0]}")
+        if len(word) > _LONGEST_STEM and word.endswith(_ENDINGS):
+            found.update([f"e {ending}" for ending in _ENDINGS if word.endswith(ending)])
+    for plain in _PLAIN.findall(low):
+        found.update(("k", f"k {plain}"))
+    found.add(f"l {min(8, len(words) // 3)}")
+    return found
 
 
 def likelihood(sentence: str) -> float:
@@ -75,14 +72,14 @@ def likelihood(sentence: str) -> float:
 
 def score(sentence: str) -> float:
     """What speaks for it less what speaks against it."""
-    return _BIAS + sum(_WEIGHTS.get(name, 0.0) for name in set(features(sentence)))
+    return math.fsum([_BIAS, *map(_WEIGHTS.__getitem__, _WEIGHTS.keys() & features(sentence))])
 
 
-def _of_letters(letters: str) -> Iterator[str]:
+def _of_letters(letters: str) -> set[str]:
     letters = _NUMBER.sub("0", f"{_BEGIN}{letters}{_END}")
-    for size in (2, 3):
-        yield from (f"c {letters[at : at + size]}" for at in range(len(letters) - size + 1))
-    yield f"m {min(8, len(letters) // 6)}"
+    found = {f"c {letters[at : at + size]}" for size in (2, 3) for at in range(len(letters) - size + 1)}
+    found.add(f"m {min(8, len(letters) // 6)}")
+    return found
 
 
 def _read() -> dict[str, float]:

@@ -50,8 +50,8 @@ _REVOKES = wording.any_of(r"""
 _UPDATES = wording.any_of(r"""
     \b(?:now|instead|from now on|as of|actually|after all|second thought|moved|changed?|switch(?:ed)?|make (?:that
         |it)|let's say|no longer|any ?more|rather|correction|went (?:up|down)|raised|lowered|extended|pushed|again
-        |settled|decided|updated?|replaced|turns out|i meant|my mind|the new|newest|rebuilt|upgraded|may grow|up to
-        |new|move|back to|higher|lower|larger|smaller|final word|extension|from here on|any longer|today on)\b
+        |settled|decided|updated?|replaced|turns out|i meant|my mind|newest|rebuilt|upgraded|may grow|up to
+        |had to move|back to|higher|lower|larger|smaller|final word|extension|from here on|any longer|today on)\b
     verschoben|ab jetzt|jetzt|stattdessen|lieber|nunmehr|ahora|mejor|a partir de|en realidad|désormais
     finalement|plutôt|dorénavant|maintenant|теперь|лучше|отныне|改|现在|從現在|以后|提高|これから|変更
     もう|延|やはり|이제|바꿔|변경
@@ -70,7 +70,8 @@ _FORBIDS = wording.any_of(r"""
     niemals|nicht|\bkeine?n?\b|jamais|\bpas\b|никогда|нельзя|\bне\b|запрещ
 """)
 _REJECTED = re.compile(
-    r"(?:instead of|rather than|no more|, not|and not|\bthan|\bnot|\bover|\bno) ([\w-]+(?: [\w-]+)?)"
+    r"(?:instead of|rather than|no more(?! than)|, not|and not|\bnot|\bover|\bno(?! more)|\bnever (?:as|in)"
+    r"|(?<!more )(?<!less )(?<!fewer )(?<!longer )(?<!later )\bthan) ([\w-]+(?: [\w-]+)?)"
 )
 
 
@@ -191,7 +192,7 @@ def replaces(new: Statement, old: Statement) -> bool:
         return False
     if not _differ(new, old):
         return is_meant and overlap >= LEAST_SHARED and not new.rejected.isdisjoint(old.topics)
-    if any(_rejects(new, {value}) for _, value in old.values) and (new.updates or shared or not old.topics):
+    if any(_rejects(new, {value}) for _, value in old.values) and (shared or not old.topics):
         return True
     if not old.topics:
         return new.updates and not values.CHOICES.isdisjoint(common)
@@ -209,7 +210,8 @@ def _turns(new: Statement, old: Statement) -> bool:
     if new.direction is old.direction or old.direction is Direction.ALLOWS or not old.topics:
         return False
     covered = len(old.topics & new.topics) / len(old.topics)
-    return covered >= (LEAST_SHARED if new.updates else 1.0) and old.values <= new.values and not _adds(new, old)
+    is_lifted = new.updates and new.direction is Direction.ALLOWS
+    return covered >= (LEAST_SHARED if is_lifted else 1.0) and old.values <= new.values and not _adds(new, old)
 
 
 def _adds(new: Statement, old: Statement) -> bool:
@@ -226,7 +228,8 @@ def _contradicts(new: Statement, old: Statement) -> bool:
     common = _families(new) & _families(old) - _MANY
     if common <= {"name"} and not (common and new.text.split()[:2] == old.text.split()[:2]):
         return False
-    if not _families(new) - {values.ANY_NUMBER} <= _families(old) and not new.updates:
+    is_bare = not old.topics or not common.isdisjoint(values.CHOICES)
+    if not new.updates and not (is_bare and _families(new) - {values.ANY_NUMBER} <= _families(old)):
         return False
     return _differ(new, old) or (new.revokes and bool(new.values & old.values))
 
@@ -234,6 +237,7 @@ def _contradicts(new: Statement, old: Statement) -> bool:
 def _differ(new: Statement, old: Statement) -> bool:
     """Whether two statements name different values of a family, and of no family that says where they hold."""
     ours, theirs = _by_family(new), _by_family(old)
+    theirs = {family: those for family, those in theirs.items() if not _rejects(old, those)}
     if not new.topics and values.ANY_NUMBER in ours:  # without a unit it can be any number
         ours, theirs = _without_units(ours), _without_units(theirs)
     differing = {
