@@ -21,7 +21,7 @@ LONGEST_SAID = 2_000
 looked for in it.
 """
 
-BINDS, BINDS_IN_PASTED, MAY_BIND = 0.55, 0.8, 0.35
+BINDS, BINDS_IN_PASTED, MAY_BIND = 0.55, 0.8, 0.3
 """How likely a sentence has to be to bind; `make bench-fidelity` tells how many are found so, and how many wrongly."""
 
 MOST_OTHERS = 8
