@@ -232,7 +232,7 @@ class Compactor:
             after=result.after,
             source=count.source,
             available=0,
-            explained=Explained(plan.wanted, plan.shape.first_kept, plan.boundary_note, result.view),
+            explained=Explained(plan.wanted, plan.shape.first_kept, plan.boundary_note, at, result.view),
             evicted_count=plan.evicted_count,
             clipped_count=plan.clipped_values,
             history=history,
@@ -286,7 +286,7 @@ class Compactor:
             after=fits.after,
             source=count.source,
             available=0,
-            explained=Explained(kept, kept, "nothing was evicted by this call", fits.view),
+            explained=Explained(kept, kept, "nothing was evicted by this call", at, fits.view),
             clipped_count=fits.clipped_values,
             notices=(*notices, *fits.notices),
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from compactor.core.state import Standing
 from compactor.core.view import View
 from compactor.model import (
     Breakpoint,
@@ -51,11 +52,12 @@ class HistoryResult:
 
 @dataclass(frozen=True, slots=True)
 class Explained:
-    """Where the boundary was wanted and taken, and why; all indexes are raw."""
+    """Where the boundary was wanted and taken, and why, all indexes raw; from what to which view it led."""
 
     wanted: int
     taken: int
     note: str
+    at: Standing
     view: View
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, assert_never
 
 from compactor.core.edits import applied, parts
+from compactor.core.spent import is_clipped, real_tokens, spent
 from compactor.exchange import CompactAnswer, CompactCall, CountAnswer, HistoryResult, SummarizeAnswer
 from compactor.model import ArrayName, Compaction, Edit, Literal, Notice, Piece, Raw, Retained, SummarizerUsage
 from compactor.wire import conversation
@@ -188,24 +189,31 @@ def _piece(array: ArrayName, piece: Piece, source: Conversation | None) -> recor
 
 
 def _explanation(call: CompactCall, answer: CompactAnswer) -> record_pb.Explanation:
-    view, messages = answer.explained.view, call.request.messages
+    at, view = answer.explained.at, answer.explained.view
     clipped_before = answer.record.clipped_before_index if answer.record else 0
     kept: dict[int, int] = {}
     for position, index in enumerate(view.origins):
         if index >= 0:
-            is_clipped = position in view.literals and index < clipped_before
-            kept[index] = record_pb.FATE_CLIPPED if is_clipped else record_pb.FATE_KEPT
+            found = is_clipped(view, position, clipped_before)
+            kept[index] = record_pb.FATE_CLIPPED if found else record_pb.FATE_KEPT
+    before, after = real_tokens(at.question, at.view), real_tokens(at.question, view)
     fates: Sequence[Any] = [
         record_pb.MessageFate(
             index=index,
-            input_tokens=message.tokens,
+            input_tokens=before(message.tokens),
             fate=kept.get(index, record_pb.FATE_EVICTED),  # type: ignore[arg-type]
         )
-        for index, message in enumerate(messages)
+        for index, message in enumerate(call.request.messages)
     ]
     return record_pb.Explanation(
         wanted_first_kept_index=answer.explained.wanted,
         first_kept_index=answer.explained.taken,
         boundary_note=answer.explained.note,
         messages=fates,
+        original=record_pb.TokenUse(**spent(at.question, at.view, at.shape.clipped_before)._asdict()),
+        compacted=record_pb.TokenUse(**spent(at.question, view, clipped_before)._asdict()),
+        sent=[
+            record_pb.SentMessage(raw_index=index if index >= 0 else None, input_tokens=after(message.tokens))
+            for index, message in zip(view.origins, view.messages, strict=True)
+        ],
     )

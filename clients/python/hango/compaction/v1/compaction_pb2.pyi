@@ -249,16 +249,44 @@ class ToolOutcome(_message.Message):
     def __init__(self, tool: _Optional[str] = ..., request: _Optional[str] = ..., outcome: _Optional[str] = ..., is_error: bool = ...) -> None: ...
 
 class Explanation(_message.Message):
-    __slots__ = ("wanted_first_kept_index", "first_kept_index", "boundary_note", "messages")
+    __slots__ = ("wanted_first_kept_index", "first_kept_index", "boundary_note", "messages", "original", "compacted", "sent")
     WANTED_FIRST_KEPT_INDEX_FIELD_NUMBER: _ClassVar[int]
     FIRST_KEPT_INDEX_FIELD_NUMBER: _ClassVar[int]
     BOUNDARY_NOTE_FIELD_NUMBER: _ClassVar[int]
     MESSAGES_FIELD_NUMBER: _ClassVar[int]
+    ORIGINAL_FIELD_NUMBER: _ClassVar[int]
+    COMPACTED_FIELD_NUMBER: _ClassVar[int]
+    SENT_FIELD_NUMBER: _ClassVar[int]
     wanted_first_kept_index: int
     first_kept_index: int
     boundary_note: str
     messages: _containers.RepeatedCompositeFieldContainer[MessageFate]
-    def __init__(self, wanted_first_kept_index: _Optional[int] = ..., first_kept_index: _Optional[int] = ..., boundary_note: _Optional[str] = ..., messages: _Optional[_Iterable[_Union[MessageFate, _Mapping]]] = ...) -> None: ...
+    original: TokenUse
+    compacted: TokenUse
+    sent: _containers.RepeatedCompositeFieldContainer[SentMessage]
+    def __init__(self, wanted_first_kept_index: _Optional[int] = ..., first_kept_index: _Optional[int] = ..., boundary_note: _Optional[str] = ..., messages: _Optional[_Iterable[_Union[MessageFate, _Mapping]]] = ..., original: _Optional[_Union[TokenUse, _Mapping]] = ..., compacted: _Optional[_Union[TokenUse, _Mapping]] = ..., sent: _Optional[_Iterable[_Union[SentMessage, _Mapping]]] = ...) -> None: ...
+
+class TokenUse(_message.Message):
+    __slots__ = ("system", "tools", "summary", "kept", "clipped")
+    SYSTEM_FIELD_NUMBER: _ClassVar[int]
+    TOOLS_FIELD_NUMBER: _ClassVar[int]
+    SUMMARY_FIELD_NUMBER: _ClassVar[int]
+    KEPT_FIELD_NUMBER: _ClassVar[int]
+    CLIPPED_FIELD_NUMBER: _ClassVar[int]
+    system: int
+    tools: int
+    summary: int
+    kept: int
+    clipped: int
+    def __init__(self, system: _Optional[int] = ..., tools: _Optional[int] = ..., summary: _Optional[int] = ..., kept: _Optional[int] = ..., clipped: _Optional[int] = ...) -> None: ...
+
+class SentMessage(_message.Message):
+    __slots__ = ("raw_index", "input_tokens")
+    RAW_INDEX_FIELD_NUMBER: _ClassVar[int]
+    INPUT_TOKENS_FIELD_NUMBER: _ClassVar[int]
+    raw_index: int
+    input_tokens: int
+    def __init__(self, raw_index: _Optional[int] = ..., input_tokens: _Optional[int] = ...) -> None: ...
 
 class MessageFate(_message.Message):
     __slots__ = ("index", "input_tokens", "fate")
