@@ -1,8 +1,8 @@
 """What the input tokens of a request are spent on, part by part, so that the parts add up to the whole.
 
-Estimates are of parts, a provider's number is of the whole. Each message is taken up by the ratio that the scale has for
-parts, rounded down, and what is left over, hidden prompts and roundings, stands with the system text. Only where the
-provider counted less than the ratio allows is the whole shared out in proportion.
+Estimates are of parts, a provider's number is of the whole. Each message is taken up by the ratio that the scale has
+for parts, rounded down, and what is left over, hidden prompts and roundings, stands with the system text. Only where
+the provider counted less than the ratio allows is the whole shared out in proportion.
 """
 
 from __future__ import annotations
