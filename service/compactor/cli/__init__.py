@@ -1,4 +1,4 @@
-"""The command line: `compactor serve | compact FILE | count FILE | summarize FILE`.
+"""The command line: `compactor serve | compact FILE | count FILE | replay FILE | summarize FILE`.
 
 gRPC and all that needs it are imported when a command runs, never before: a server has to set up its allocator first,
 and `--help` should not wait.
@@ -49,5 +49,7 @@ def _run(arguments: Arguments) -> int:
             return commands.compact(arguments)
         case "count":
             return commands.count(arguments)
+        case "replay":
+            return commands.replay(arguments)
         case _:
             return commands.summarize(arguments)

@@ -6,6 +6,7 @@ import argparse
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+PRICE_KINDS = ("input", "read", "write", "write-1h", "output")
 REASONS = ("threshold", "overflow", "tool", "truncate")
 
 _EXIT = "Exit status: 0 done, 1 the request could not be served, 2 wrong usage."
@@ -16,6 +17,13 @@ Returns a request that fits the model's context window.
 The request is the raw one, never one that an earlier call returned. With --record, the record of one call is there for
 the next. Evicted messages are appended to the history of the session below HANGO_HISTORY_ROOT, of the server where
 --target names one; --set history_mode=OFF keeps none."""
+_REPLAY = """\
+Plays a recorded session again, one call of the model after the other, and says what its input would have cost.
+
+FILE is the whole log. Each call goes through Compact, with the record of the one before; no model is called but the
+summarizer, where one is configured (--set summarizer=EXTRACTIVE asks none). The provider's prompt cache is simulated.
+Beside it stand two other ways: never compacting, until the window is full, and sliding, which drops the oldest messages
+at every call that is over the trigger. No history is kept unless --set history_mode=STORE says so."""
 _SESSION = """\
 names the history; by default the name of FILE without its ending, other characters than A-Z a-z 0-9 . _ : - as -, or
 "stdin"; none with history_mode=OFF"""
@@ -40,6 +48,10 @@ class Arguments(argparse.Namespace):
     stable_system_count: int | None = None
     explain: bool = False
     previous_summary: Path | None = None
+    html: str | None = None
+    model: str | None = None
+    prices: list[tuple[str, float]]
+    pause: float = 30.0
 
 
 def parser() -> argparse.ArgumentParser:
@@ -75,6 +87,15 @@ def parser() -> argparse.ArgumentParser:
             epilog=_EXIT,
         )
     )
+    _replay(
+        commands.add_parser(
+            "replay",
+            help="a whole session played again, with what it would have cost",
+            description=_REPLAY,
+            epilog=_EXIT,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+    )
     _summarize(
         commands.add_parser(
             "summarize", help="a summary of the messages", description="Summarises the messages.", epilog=_EXIT
@@ -105,6 +126,29 @@ def _compact(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--explain", action="store_true", help="say where the boundary is and why, and what each run costs"
     )
+    command.add_argument("--html", metavar="PAGE", help="write a page there that shows what happened to each message")
+
+
+def _replay(command: argparse.ArgumentParser) -> None:
+    _add_common(command)
+    command.add_argument("--model", metavar="NAME", help="play it for another model; by default the one in FILE")
+    command.add_argument(
+        "--price",
+        dest="prices",
+        action="append",
+        type=_price,
+        default=[],
+        metavar="KIND=DOLLARS",
+        help=f"the price of a million tokens, as often as needed: {', '.join(PRICE_KINDS)}; by default the list's",
+    )
+    command.add_argument(
+        "--pause",
+        type=_pause,
+        default=30.0,
+        metavar="SECONDS",
+        help="time from one call to the next, by which cached prefixes are forgotten; by default 30",
+    )
+    command.add_argument("--html", metavar="PAGE", help="write a page there with plots over the calls")
 
 
 def _summarize(command: argparse.ArgumentParser) -> None:
@@ -146,6 +190,26 @@ def _seconds(text: str) -> float:
     if not 0 < seconds < float("inf"):
         raise argparse.ArgumentTypeError(f"{text} has to be above 0")
     return seconds
+
+
+def _pause(text: str) -> float:
+    seconds = float(text)
+    if not 0 <= seconds < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text} has to be 0 or more")
+    return seconds
+
+
+def _price(text: str) -> tuple[str, float]:
+    kind, equals, dollars = text.partition("=")
+    if not equals or kind not in PRICE_KINDS:
+        raise argparse.ArgumentTypeError(f"{text} has to be KIND=DOLLARS with one of {', '.join(PRICE_KINDS)}")
+    try:
+        price = float(dollars)
+    except ValueError:
+        price = -1.0
+    if not 0 <= price < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text} has to name dollars, 0 or more")
+    return kind, price
 
 
 def _version() -> str:

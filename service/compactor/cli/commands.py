@@ -1,6 +1,6 @@
-"""The commands `compact`, `count` and `summarize`: a file in, a call through the client, an answer out.
+"""The commands `compact`, `count`, `replay` and `summarize`: a file in, calls through the client, an answer out.
 
-All three run over the client, so that a server and this process give the same answers and the same errors.
+All of them run over the client, so that a server and this process give the same answers and the same errors.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 from google.protobuf import json_format
 from google.protobuf.message import Message
 
-from compactor.cli import files, tables
+from compactor.cli import files, looking, tables
 from compactor.cli.arguments import Arguments
 from compactor.cli.exits import DONE, NOT_SERVED, NotWritten, WrongUsage
 from compactor.cli.serving import log_to_stderr
@@ -39,7 +39,9 @@ def compact(arguments: Arguments) -> int:
     """Compacts a request. Returns the exit status."""
     if arguments.json and arguments.out == "-":
         raise WrongUsage("--json and -o - both want standard output")
-    for name in filter(None, (arguments.out, arguments.record)):
+    if arguments.html is not None:
+        looking.check()
+    for name in filter(None, (arguments.out, arguments.record, arguments.html)):
         files.check_folder(str(name))
     record = _record(arguments.record)
 
@@ -52,7 +54,7 @@ def compact(arguments: Arguments) -> int:
             turn_id=arguments.turn,
             reason=_reason(arguments),
             stable_system_count=arguments.stable_system_count,
-            explain=arguments.explain or not arguments.json,
+            explain=arguments.explain or not arguments.json or arguments.html is not None,
         )
         if arguments.out == "-":
             sys.stdout.buffer.write(result.body)
@@ -60,14 +62,20 @@ def compact(arguments: Arguments) -> int:
             files.write(arguments.out, result.body)
         if arguments.record is not None:
             _keep(arguments.record, result.record)
+        if arguments.html is not None or not arguments.json:
+            budget = client.count_tokens(**{**source, "policy": _cheaply_counted(policy)})
+        if arguments.html is not None:
+            files.write(arguments.html, looking.report_page(_name(arguments), source, result, budget))
         if arguments.json:
             result.response.ClearField("native")
+            if not arguments.explain:
+                result.response.ClearField("explanation")
             _print_json(result.response)
             return
         table = tables.compaction(
             result.response,
             title=_title(arguments, source),
-            budget=client.count_tokens(**{**source, "policy": _cheaply_counted(policy)}),
+            budget=budget,
             sent=len(result.request["messages"]),
             is_explained=arguments.explain,
         )
@@ -85,6 +93,28 @@ def count(arguments: Arguments) -> int:
             _print_json(response)
         else:
             tables.show(tables.token_count(response, title=_title(arguments, source)), sys.stdout)
+
+    return _served(arguments, run)
+
+
+def replay(arguments: Arguments) -> int:
+    """Plays a session. Returns the exit status."""
+    if arguments.html is not None:
+        looking.check()
+        files.check_folder(arguments.html)
+
+    def run(client: Client, source: dict[str, Any]) -> None:
+        policy: Policy = source["policy"]
+        if not policy.HasField("history_mode"):
+            policy.MergeFrom(policy_of({"history_mode": "OFF"}))
+        budget = client.count_tokens(**{**source, "policy": _cheaply_counted(policy)})
+        played = looking.played(client, source, budget, arguments, _session(arguments, policy))
+        if arguments.html is not None:
+            files.write(arguments.html, looking.replay_page(_name(arguments), played))
+        if arguments.json:
+            sys.stdout.write(looking.replay_json(played))
+        else:
+            tables.show(looking.replay_table(played, title=_title(arguments, source)), sys.stdout)
 
     return _served(arguments, run)
 
@@ -118,6 +148,8 @@ def _served(arguments: Arguments, run: Callable[[Client, dict[str, Any]], None])
     """Runs a call over the chosen way to the service; its errors become lines on standard error."""
     policy = _policy(arguments.settings, arguments.preset)
     body = files.read(arguments.file)
+    if arguments.model is not None:
+        body = looking.with_model(body, arguments.model)
     try:
         source = {"body": body, "format": arguments.format or format_of(body), "policy": policy}
         with _client(arguments) as client:

@@ -6,18 +6,20 @@ said. A cut is found by comparing the raw value with the one that was sent: what
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import msgspec
 
-from compactor.model import Content, Dialect, Kind, Media, Part
+from compactor.model import Content, Kind, Media, Part
 
 TEXT_BUDGET = 2_000_000
 LEAST_TEXT, MOST_TEXT = 300, 4_000
 """Characters of texts on a page, and of one text at least and at most."""
+
+AROUND_A_CUT = 500
+"""Characters shown at most of what a cut left at either end, and of what it took."""
 
 PREVIEW = 140
 
@@ -92,7 +94,9 @@ def clipped_blocks(raw: Content, sent: Content, room: int) -> list[Block]:
         return blocks(sent, room)
     share = max(LEAST_TEXT, room // max(1, len(sent.parts)))
     return [
-        _block(new, excerpt(_text(new), share)) if _text(old) == _text(new) else _block(new, None, _cut(old, new, share))
+        _block(new, excerpt(_text(new), share))
+        if _text(old) == _text(new)
+        else _block(new, None, _cut(old, new, share))
         for old, new in zip(before, sent.parts, strict=True)
     ]
 
@@ -117,12 +121,12 @@ def excerpt(text: str, room: int) -> Excerpt:
 
 def _cut(old: Part, new: Part, room: int) -> Cut:
     before, after = _text(old), _text(new)
-    head = len(os.path.commonprefix((before, after)))
+    head = _equal(before, after)
     most = min(len(before), len(after)) - head
-    tail = len(os.path.commonprefix((before[::-1][:most], after[::-1][:most])))
+    tail = _equal(before[::-1][:most], after[::-1][:most])
     gone = before[head : len(before) - tail]
     end = len(before) - tail
-    quarter = max(LEAST_TEXT // 3, room // 4)
+    quarter = min(AROUND_A_CUT, max(LEAST_TEXT // 3, room // 4))
     return Cut(
         head=excerpt(before[:head], quarter),
         gone=excerpt(gone, quarter),
@@ -130,6 +134,18 @@ def _cut(old: Part, new: Part, room: int) -> Cut:
         instead=excerpt(after[head : len(after) - tail], quarter),
         tail=excerpt(before[end:], quarter),
     )
+
+
+def _equal(one: str, other: str) -> int:
+    """How many characters two texts begin with alike."""
+    least, most = 0, min(len(one), len(other))
+    while least < most:
+        middle = (least + most + 1) // 2
+        if one[least:middle] == other[least:middle]:
+            least = middle
+        else:
+            most = middle - 1
+    return least
 
 
 def _block(part: Part, text: Excerpt | None, cut: Cut | None = None) -> Block:

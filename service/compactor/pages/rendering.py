@@ -34,6 +34,13 @@ def grouped(number: int) -> str:
     return f"{number:,}"
 
 
+def money(cost: float, unit: str) -> str:
+    """A cost as people read it: dollars, or uncached input tokens."""
+    if unit != "USD":
+        return f"{cost:,.0f} tokens"
+    return f"${cost:,.2f}" if cost >= 1 else f"${cost:,.4f}"
+
+
 @cache
 def _environment() -> Environment:
     made = Environment(

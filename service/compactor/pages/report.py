@@ -1,4 +1,4 @@
-"""The page of one compaction: how the window was and is filled, what became of each message, where and why it was cut."""
+"""The page of one compaction: how the window was and is filled, where it was cut and why, the fate of each message."""
 
 from __future__ import annotations
 
@@ -62,8 +62,8 @@ class Segment:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A message in the list. `index` is the raw one, None for a message that the service made; `after` are its tokens in
-    the result, None where it is not sent. `mark` says that a cached prefix ends at it.
+    """A message in the list. `index` is the raw one, None for a message that the service made; `after` are its tokens
+    in the result, None where it is not sent. `mark` says that a cached prefix ends at it.
     """
 
     index: int | None
@@ -122,7 +122,7 @@ def report(
         bars={"before": _bar(told.original), "after": _bar(told.compacted)},
         scale=max(window, before, after, 1),
         told=told,
-        strip=_strip(rows),
+        strip=_strip(_runs(told)),
         strip_total=max(1, sum(fate.input_tokens for fate in told.messages)),
         runs=_runs(told),
         counts={name: sum(fate.fate == number for fate in told.messages) for number, name in _FATES.items()},
@@ -166,12 +166,18 @@ def _rows(response: CompactResponse, raw: Sequence[bytes], sent: Sequence[bytes]
     room = messages.room_for_each(len(raw))
     at = {message.raw_index: place for place, message in enumerate(told.sent) if message.HasField("raw_index")}
     marked = {mark.index for mark in response.breakpoints if name_of(mark, "target") == "MESSAGE"}
-    rows, placed = [], 0
+    rows: list[Row] = []
+
+    def make(start: int, stop: int) -> None:
+        places = range(start, stop)
+        rows.extend(_made(dialect.read(sent[place]), told.sent[place], mark=place in marked) for place in places)
+
+    done = 0
     for fate in told.messages:
         place = at.get(fate.index)
         if place is not None:
-            rows += [_made(dialect.read(sent[ours]), told.sent[ours], ours in marked, room) for ours in range(placed, place)]
-            placed = place + 1
+            make(done, place)
+            done = place + 1
         content = dialect.read(raw[fate.index])
         shown = messages.blocks(content, room)
         if fate.fate == FATE_CLIPPED and place is not None:
@@ -188,12 +194,11 @@ def _rows(response: CompactResponse, raw: Sequence[bytes], sent: Sequence[bytes]
                 mark=place in marked,
             )
         )
-    return rows + [
-        _made(dialect.read(sent[ours]), told.sent[ours], ours in marked, room) for ours in range(placed, len(sent))
-    ]
+    make(done, len(sent))
+    return rows
 
 
-def _made(content: Content, told: Any, is_marked: bool, room: int) -> Row:
+def _made(content: Content, told: Any, *, mark: bool) -> Row:
     return Row(
         index=None,
         role=content.role,
@@ -201,18 +206,17 @@ def _made(content: Content, told: Any, is_marked: bool, room: int) -> Row:
         tokens=None,
         after=told.input_tokens,
         preview=messages.preview(content),
-        blocks=messages.blocks(content, max(room, messages.MOST_TEXT)),
-        mark=is_marked,
+        blocks=messages.blocks(content, messages.MOST_TEXT),
+        mark=mark,
     )
 
 
-def _strip(rows: Sequence[Row]) -> list[Segment]:
+def _strip(runs: Sequence[Run]) -> list[Segment]:
     """The raw messages as one bar, neighbours of one fate together."""
     found, at = [], 0
-    for row in rows:
-        if row.tokens is not None:
-            found.append(Segment(row.fate, at, row.tokens))
-            at += row.tokens
+    for run in runs:
+        found.append(Segment(run.fate, at, run.tokens))
+        at += run.tokens
     return found
 
 
@@ -238,7 +242,8 @@ def _retained(response: CompactResponse) -> list[tuple[str, list[str]]]:
     found.insert(3, ("Plan", [kept.plan] if kept.plan else []))
     found.append(("Files", [f"{file.path} ({name_of(file, 'access').lower()})" for file in kept.files]))
     outcomes = [
-        f"{done.tool} {done.request} → {done.outcome}{' (failed)' if done.is_error else ''}" for done in kept.tool_outcomes
+        f"{done.tool} {done.request} → {done.outcome}{' (failed)' if done.is_error else ''}"
+        for done in kept.tool_outcomes
     ]
     found.append(("Tool outcomes", outcomes))
     return found
