@@ -27,9 +27,9 @@ demo: $(READY) ## Compact a real agent session over gRPC and show before and aft
 	$(BIN)/python -m examples.demo
 
 test: $(READY) ## Run every suite that needs nothing but Python.
-	$(BIN)/python -m pytest -q -m "not postgresql"
+	$(BIN)/python -m pytest -q -m "not postgresql and not chromium"
 
-test-all: check ## Run everything, as CI does; needs PostgreSQL.
+test-all: check ## Run everything, as CI does; needs PostgreSQL and Chromium.
 	$(BIN)/python -m pytest -q
 
 check: $(READY) ## Lint, types, layering, and the contract's own checks.

@@ -38,7 +38,7 @@ def money(cost: float, unit: str) -> str:
     """A cost as people read it: dollars, or uncached input tokens."""
     if unit != "USD":
         return f"{cost:,.0f} tokens"
-    return f"${cost:,.2f}" if cost >= 1 else f"${cost:,.4f}"
+    return "$0" if not cost else f"${cost:,.2f}" if cost >= 1 else f"${cost:.4f}"
 
 
 @cache
