@@ -6,7 +6,10 @@ import json
 import shutil
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -74,7 +77,7 @@ def summarized(look: Look, sessions: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def clipped(look: Look, sessions: Path) -> Path:
-    return look("compact", sessions / "explore-openai.json", "--set", "max_input_tokens=240000", "--explain")
+    return look("compact", sessions / "explore-openai.json", "--set", "max_input_tokens=180000", "--explain")
 
 
 @pytest.fixture(scope="module")
@@ -158,7 +161,7 @@ def test_the_page_says_where_it_was_cut_and_why(opened: Callable[..., Page], sum
     notices = page.locator(".notices").inner_text()
     assert all(notice["detail"] in notices for notice in answer["notices"])
     assert page.locator(".marks").inner_text().splitlines() == ["message 0"]
-    assert page.locator(".r-made .mark").inner_text() == "cached up to here"
+    assert page.locator(".r-made .mark").text_content() == "cached up to here"
     for label, name in (("Requests", "requests"), ("Files", "files"), ("Tool outcomes", "toolOutcomes")):
         count = page.locator(f"[data-retained='{label}']").inner_text()
         assert int(count) == len(answer["retained"][name])
@@ -253,13 +256,21 @@ def test_two_thousand_messages_are_all_there(opened: Callable[..., Page], look: 
     assert path.stat().st_size < 5_000_000
 
 
+@pytest.mark.parametrize("which", ["summarized", "clipped", "replayed"])
+def test_a_phone_shows_the_page_without_moving_it_sideways(
+    opened: Callable[..., Page], which: str, request: pytest.FixtureRequest
+) -> None:
+    page = opened(request.getfixturevalue(which), size=PHONE)
+    page.evaluate("[...document.querySelectorAll('details')].slice(0, 60).forEach(one => { one.open = true })")
+    assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
 @pytest.mark.parametrize("which", ["summarized", "clipped", "replayed"])
 def test_nothing_stands_in_the_way_of_a_reader(
-    browser: Browser, which: str, size: dict[str, int], scheme: str, request: pytest.FixtureRequest
+    browser: Browser, which: str, scheme: str, request: pytest.FixtureRequest
 ) -> None:
-    page = browser.new_page(viewport=size, color_scheme=scheme)  # type: ignore[arg-type]
+    page = browser.new_page(viewport=DESKTOP, color_scheme=scheme)  # type: ignore[arg-type]
     page.goto(request.getfixturevalue(which).as_uri())
     page.evaluate("[...document.querySelectorAll('details')].slice(0, 40).forEach(one => { one.open = true })")
     page.evaluate(
@@ -269,7 +280,6 @@ def test_nothing_stands_in_the_way_of_a_reader(
     found = Axe().run(page)
     told = [f"{one['id']}: {[node['html'][:120] for node in one['nodes'][:3]]}" for one in found.response["violations"]]
     assert told == []
-    assert page.evaluate("document.documentElement.scrollWidth") <= size["width"]
     page.close()
 
 
@@ -302,29 +312,56 @@ def test_a_page_is_worked_by_keys_alone(opened: Callable[..., Page], summarized:
     assert page.locator(".r-evicted pre").first.is_visible()
 
 
-def test_the_policy_forbids_what_a_page_would_load(browser: Browser, summarized: Path) -> None:
-    context = browser.new_context()
-    page = context.new_page()
-    asked: list[str] = []
-    page.goto(summarized.as_uri())
-    page.on("request", lambda request: asked.append(request.url))
-    broken = page.evaluate(
-        """() => new Promise(resolve => {
-            const found = [];
-            document.addEventListener('securitypolicyviolation', event => {
-                found.push(event.effectiveDirective);
-                if (found.length === 3) resolve(found.sort());
-            });
-            const add = (tag, name, value) => {
-                const made = document.createElement(tag);
-                made[name] = value;
-                document.body.append(made);
-            };
-            add('img', 'src', 'http://127.0.0.1:9/x.png');
-            add('script', 'textContent', 'window.owned = 1');
-            add('style', 'textContent', 'body { color: red }');
-        })"""
-    )
+@contextmanager
+def listening() -> Iterator[tuple[str, list[str]]]:
+    """The address of an HTTP server of our own, and the paths that it was asked for."""
+    heard: list[str] = []
+
+    class Heard(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            heard.append(self.path)
+            self.send_error(404)
+
+        def log_message(self, format: str, *arguments: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Heard) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}", heard
+        finally:
+            server.shutdown()
+
+
+ADDING = """address => new Promise(resolve => {
+    const add = (tag, name, value) => {
+        const made = document.createElement(tag);
+        made.onerror = () => setTimeout(() => resolve(found.sort()), 500);
+        made[name] = value;
+        document.body.append(made);
+    };
+    const found = [];
+    document.addEventListener('securitypolicyviolation', event => {
+        found.push(event.effectiveDirective);
+        if (found.length === 3) resolve(found.sort());
+    });
+    add('script', 'textContent', 'window.owned = 1');
+    add('style', 'textContent', 'body { color: red }');
+    add('img', 'src', address + '/x.png');
+})"""
+
+
+def test_the_policy_forbids_what_a_page_would_load(browser: Browser, summarized: Path, tmp_path: Path) -> None:
+    page = browser.new_page()
+    with listening() as (address, heard):
+        page.goto(summarized.as_uri())
+        page.evaluate(f"fetch('{address}/fetched').catch(() => 0)")
+        broken = page.evaluate(ADDING, address)
+        assert heard == []
+        bare = tmp_path / "bare.html"
+        bare.write_text("<body></body>", encoding="utf-8")
+        page.goto(bare.as_uri())
+        page.evaluate(ADDING, address)
+        assert heard == ["/x.png"], "without a policy, the server would have heard"
     assert broken == ["img-src", "script-src-elem", "style-src-elem"]
-    assert asked == []
-    context.close()
+    page.close()

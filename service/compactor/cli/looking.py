@@ -74,7 +74,7 @@ def played(
     """Plays the session in a body, with a progress bar where there is a terminal."""
     found = session.session_of(source["body"], source["format"])
     if not found.calls:
-        raise WrongUsage("FILE holds no call of a model: it has no message besides system text")
+        raise WrongUsage("FILE holds no call of a model: nothing stands before what the assistant said")
     try:
         tariff = tariff_of(found.request.model, dict(arguments.prices))
     except ValueError as error:
