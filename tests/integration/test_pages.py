@@ -265,6 +265,10 @@ def test_a_phone_shows_the_page_without_moving_it_sideways(
     assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
 
 
+THINNING = """for (const list of [".r-evicted", ".r-kept", ".r-clipped", "tbody tr"])
+    [...document.querySelectorAll(list)].slice(30).forEach(row => row.remove())"""
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("which", ["summarized", "clipped", "replayed"])
 def test_nothing_stands_in_the_way_of_a_reader(
@@ -277,6 +281,7 @@ def test_nothing_stands_in_the_way_of_a_reader(
         "document.querySelectorAll('.r-clipped, .r-made').forEach((row, at) => {"
         "if (at < 3) row.querySelector('details').open = true})"
     )
+    page.evaluate(THINNING)  # axe looks at every element, and one row is like another
     found = Axe().run(page)
     told = [f"{one['id']}: {[node['html'][:120] for node in one['nodes'][:3]]}" for one in found.response["violations"]]
     assert told == []
