@@ -24,6 +24,7 @@ from hango.compaction import (
 )
 from hango.compaction.v1 import compaction_service_pb2 as pb
 from hango.compaction.v1 import compaction_service_pb2_grpc as pb_grpc
+from hango.compaction.v1.compaction_pb2 import Compaction, IndexRange
 
 WAYS = ("server", "unix_server", "in process")
 SMALL = {"max_input_tokens": 60_000}
@@ -95,7 +96,10 @@ FAULTS: dict[str, tuple[Any, dict[str, Any]]] = {
     "POLICY_OUT_OF_RANGE": (None, {"policy": {"keep_fraction": 2}}),
     "INVALID_SESSION_ID": (None, {"session_id": "../up"}),
     "WINDOW_TOO_SMALL": (None, {"policy": {"max_input_tokens": 100}}),
-    "FIELD_NOT_SUPPORTED": (None, {"policy": {"strategy": "IMPORTANT"}}),
+    "FIELD_NOT_SUPPORTED": (
+        None,
+        {"record": Compaction(sequence=1, kept_ranges=[IndexRange(start=0, stop=1), IndexRange(start=2, stop=3)])},
+    ),
     "UNMATCHED_TOOL_USE": (
         {
             "model": "claude-haiku-4-5",
