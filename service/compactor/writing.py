@@ -109,7 +109,7 @@ async def by_model(
             models=models_of(settings, question.request),
             assignment=_assignment(settings, _previous(plan), aim),
             passages=lambda: _passages(
-                question.request, question.means.content, range(plan.evicted_from, plan.shape.first_kept), settings
+                question.request, question.means.content, range(plan.told_from, plan.shape.first_kept), settings
             ),
             count=count,
             most_tokens=most,
@@ -228,7 +228,7 @@ def _passages(
 def _subject(plan: Plan) -> bytes:
     """Everything of the log that a plan's summary depends on, as a digest."""
     request, settings = plan.question.request, plan.question.settings
-    span = f"{request.format} {plan.evicted_from} {plan.shape.first_kept} {settings.clip_max_tokens} "
+    span = f"{request.format} {plan.told_from} {plan.shape.first_kept} {settings.clip_max_tokens} "
     limits = f"{settings.summary_max_tokens}{' redact' if settings.redact else ''}"
     return hashlib.sha256(f"{span}{limits}".encode() + prefix_digest(request, plan.shape.first_kept)).digest()
 

@@ -90,6 +90,13 @@ class Plan:
         return self.shape.first_kept > self.evicted_from
 
     @property
+    def told_from(self) -> int:
+        """The raw index from which on no summary in force tells of what is evicted: a window leaves none."""
+        record = self.question.record
+        is_untold = record is not None and record.strategy is not Strategy.SUMMARIZE
+        return self.question.request.leading if is_untold else self.evicted_from
+
+    @property
     def known_history_path(self) -> str:
         """Where the messages that were left out earlier are kept; empty where that is not known."""
         return self.question.record.history_path if self.question.record else ""

@@ -45,12 +45,15 @@ def summarized(state: State) -> Plan | None:
         return None
     leads = _leads(state)
     behind = boundary.after(keeps, snapped)
-    cuts = [cut for cut in behind if leads.frees(cut) > LEAST_WORDS or (state.has_too_many and cut - state.first > 1)]
+    cuts = [cut for cut in behind if _is_worth(state, cut, leads)]
     if not cuts:
         return None
     has_say = state.question.settings.keep_messages is not None
+    aims = [target if has_say else int(target * COMFORT), target]
+    if state.exceeds_ceiling and not state.is_forced:
+        aims.append(state.question.settings.budget)  # a fixed cost over the trigger is no reason to keep fewer messages
     at = cuts[-1]
-    for aim in (target if has_say else int(target * COMFORT), target):
+    for aim in aims:
         fitting = next((cut for cut in cuts if _is_few(state, cut) and _fits_at(state, cut, leads, aim)), None)
         if fitting is not None:
             at = fitting
@@ -77,7 +80,7 @@ def _dropped(state: State, aim: int, note: str, outcome: Outcome) -> Plan | None
         turns = [position for position in cuts.turns if position <= cuts.request]
         positions = turns + boundary.after(cuts.keeps, cuts.request)
     leads = _leads(state)
-    positions = [at for at in positions if leads.frees(at) > LEAST_WORDS]
+    positions = [at for at in positions if _is_worth(state, at, leads)]
     if not positions:
         return None
     fitting = (at for at in positions if _is_few(state, at) and state.suffix[at] + leads(at) <= room)
@@ -124,6 +127,11 @@ def _boundary_note(snapped: int, wanted: int, at: int) -> str:
     if snapped > wanted:
         return "no safe cut before the wanted boundary; the next one after it"
     return "the wanted boundary is a safe cut" if snapped == wanted else "moved back to the nearest safe cut"
+
+
+def _is_worth(state: State, at: int, leads: _Leads) -> bool:
+    """Whether a cut frees tokens, or messages where it is those that are too many."""
+    return leads.frees(at) > LEAST_WORDS or (state.has_too_many and at - state.first > 1)
 
 
 def _is_few(state: State, at: int) -> bool:
@@ -285,8 +293,6 @@ def _most_words(state: State, leads: _Leads, at: int) -> int:
 
 
 def _evicted_count(state: State, shape: Shape, evicted_from: int) -> int:
-    """How many messages of the view are left out by a shape; a pinned request is not, as long as it stays."""
-    old, new = state.shape.pinned, shape.pinned
-    was_pinned = old is not None and old != new
-    is_pinned = new is not None and new >= evicted_from
-    return max(0, shape.first_kept - evicted_from) + was_pinned - is_pinned
+    """How many messages of the view are left out by a shape; what was kept before the boundary and stays is not."""
+    old, new = set(state.shape.kept_before), set(shape.kept_before)
+    return max(0, shape.first_kept - evicted_from) + len(old - new) - sum(index >= evicted_from for index in new - old)

@@ -88,7 +88,8 @@ def stripped(question: Question, shape: Shape) -> tuple[Shape, tuple[Notice, ...
     before = len(messages)
     if question.request.thinking_enabled:
         before = next((index for index in range(before - 1, -1, -1) if messages[index].is_request), 0)
-    if not any(message.has_thinking for message in messages[shape.first_kept : before]):
+    kept = (*shape.kept_before, *range(shape.first_kept, before))
+    if not any(messages[index].has_thinking for index in kept if index < before):
         return shape, ()
     notice = Notice(
         NoticeCode.REASONING_STRIPPED, "reasoning written before the edit was left out, as the model demands"

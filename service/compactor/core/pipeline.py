@@ -40,11 +40,10 @@ def prepare(at: Standing) -> Decision:
     if at.is_answered or not _is_over(at):
         return _left(at)
     state = surveyed(at)
-    if at.question.settings.strategy is not Strategy.SUMMARIZE:
-        return lighten.clipped_old(state) or windows.windowed(state) or _truncation(state)
+    summarizes = at.question.settings.strategy is Strategy.SUMMARIZE
     if at.question.reason is Reason.TRUNCATE:
-        return _truncation(state)
-    return lighten.clipped_old(state) or _eviction(state)
+        return _truncation(state) if summarizes else _without_summary(state)
+    return lighten.clipped_old(state) or (_eviction(state) if summarizes else _without_summary(state))
 
 
 def truncate(at: Standing) -> Decision:
@@ -88,19 +87,30 @@ def _is_over(state: Standing) -> bool:
 def _eviction(state: State) -> Decision:
     """A summary in the place of the oldest messages, if it is worth it (R11)."""
     settings = state.question.settings
+    may_stay = not state.is_forced and not state.exceeds_ceiling
     has_to_pay = not state.is_forced and not state.has_too_many
-    if not state.is_forced and state.before <= settings.budget and evict.floor(state) > settings.trigger:
+    if may_stay and state.before <= settings.budget and evict.floor(state) > settings.trigger:
         return _left(state, NoticeCode.FIXED_COST_EXCEEDS_BUDGET, "what cannot be compacted exceeds the trigger")
-    if not state.is_forced and state.wanted <= state.first:
+    if may_stay and state.wanted <= state.first:
         return _instead(state, "the keep window covers every message")
     if has_to_pay and state.before <= settings.budget and evict.gain(state) < settings.min_gain * state.before:
         return _instead(state, "a summary would free too little")
     plan = evict.summarized(state)
-    if plan is None and state.before <= state.target:
+    if plan is None and may_stay and state.before <= state.target:
         return _left(state, NoticeCode.GAIN_TOO_SMALL, "nothing can be evicted that is larger than what replaces it")
     if plan is None or (has_to_pay and state.before - plan.after < settings.min_gain * state.before):
         return _truncation(state)
     return plan
+
+
+def _without_summary(state: State) -> Decision:
+    """A window (R27); where nothing can be left out and it is tokens that are too many, the plainer way."""
+    plan = windows.windowed(state)
+    if plan is not None:
+        return plan
+    if state.is_forced or state.before > state.target:
+        return _truncation(state)
+    return _left(state, NoticeCode.FIXED_COST_EXCEEDS_BUDGET, "what has to be kept are more messages")
 
 
 def _instead(state: State, why: str) -> Decision:
@@ -118,11 +128,13 @@ def _truncation(state: State) -> Decision:
     decision: Decision | None = evict.truncated(state)
     if decision is None and has_to_fit:
         decision = evict.shortened(state)
-    decision = decision or lighten.clipped_all(state)
+    if decision is None and state.before > state.target:
+        decision = lighten.clipped_all(state)
     if decision is not None:
         return decision
     is_over = state.before > min(state.question.settings.trigger, state.question.settings.budget)
-    code = NoticeCode.FIXED_COST_EXCEEDS_BUDGET if is_over else NoticeCode.GAIN_TOO_SMALL
+    is_fixed = is_over or state.exceeds_ceiling
+    code = NoticeCode.FIXED_COST_EXCEEDS_BUDGET if is_fixed else NoticeCode.GAIN_TOO_SMALL
     return _left(state, code, "nothing can be evicted or clipped")
 
 

@@ -58,9 +58,14 @@ class Standing:
     @property
     def exceeds_messages(self) -> bool:
         """Whether there are more messages than trigger a compaction, or than there may be at most."""
-        settings = self.question.settings
-        limits = (settings.trigger_messages, settings.most_messages)
-        return any(most is not None and self.count > most for most in limits)
+        trigger = self.question.settings.trigger_messages
+        return self.exceeds_ceiling or (trigger is not None and self.count > trigger)
+
+    @property
+    def exceeds_ceiling(self) -> bool:
+        """Whether there are more messages than there may be at most; then no way leaves the request as it is."""
+        most = self.question.settings.most_messages
+        return most is not None and self.count > most
 
     @property
     def is_forced(self) -> bool:
@@ -117,8 +122,8 @@ class State(Standing):
 
     @property
     def has_too_many(self) -> bool:
-        """Whether nothing but the number of messages triggers; then a summary need not free tokens."""
-        return self.before <= self.target and self.exceeds_messages
+        """Whether the number of messages has to come down by itself; then a summary need not free tokens."""
+        return self.exceeds_ceiling or (self.before <= self.target and self.exceeds_messages)
 
     @property
     def prompt_tokens(self) -> int:
@@ -168,7 +173,8 @@ def surveyed(at: Standing) -> State:
     first = max(at.view.first, question.request.leading)
     cuts = boundary.cuts(messages, first, thinking_enabled=question.request.thinking_enabled)
     if at.shape.kept:  # what a window keeps has gaps: nothing is cut before the last of them
-        tail = first + len(at.shape.kept_before)
+        first_kept = at.shape.first_kept
+        tail = next((place for place, origin in enumerate(at.view.origins) if origin >= first_kept), at.count)
         cuts = Cuts(boundary.after(cuts.keeps, tail), boundary.after(cuts.turns, tail), cuts.request)
     suffix = _suffix_tokens(messages)
     return State(

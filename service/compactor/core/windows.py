@@ -2,9 +2,9 @@
 
 `RECENT` keeps the newest messages that fit. `IMPORTANT` gives the newest half of the room, and the rest of it, from the
 newest on, to what the user said and to batches of tool calls with their results; answers in between go. The prompt
-always stays, and so does the user's open request. Everything is kept or left out on safe cuts: a window begins where a
-person speaks (or the assistant, where the format lets it), and a batch is whole or gone. The hard ceiling on messages
-counts system messages that stand among them.
+always stays, and so do later system messages where the format takes them anywhere, and the user's open request.
+Everything is kept or left out on safe cuts: a window begins where a person speaks (or the assistant, where the format
+lets it), and a batch is whole or gone. The hard ceiling on messages counts system messages that stand among them.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from compactor.core.decision import Plan, Shape
 from compactor.core.inspect import checked
 from compactor.core.lighten import behind_summary, clipped_kept, stripped
 from compactor.core.state import State
-from compactor.model import Format, Message, Notice, NoticeCode, Outcome, Role, Strategy
+from compactor.model import Format, Notice, NoticeCode, Outcome, Role, Strategy
 
 COMFORT = 0.7
 """The share of the target that a window is brought under where tokens trigger, so that it does not move every turn."""
@@ -49,7 +49,7 @@ def windowed(state: State) -> Plan | None:
     room = _room(state)
     if state.question.settings.strategy is Strategy.RECENT:
         at = _recent(state, starts, room)
-        kept = _asked_before(state, at)
+        kept = _bound(state, at)
     else:
         at = _recent(state, starts, room.share(RECENT_SHARE))
         kept = _important(state, at, room)
@@ -77,24 +77,31 @@ def _recent(state: State, starts: Sequence[int], room: _Room) -> int:
     """The first start whose window has room, else the last one."""
 
     def fits(at: int) -> bool:
-        asked = _asked_before(state, at)
-        return room.has(_tokens(state, asked) + state.suffix[at], len(asked) + state.count - at)
+        bound = _bound(state, at)
+        return room.has(_tokens(state, bound) + state.suffix[at], len(bound) + state.count - at)
 
     return next(filter(fits, starts), starts[-1])
 
 
-def _asked_before(state: State, at: int) -> list[int]:
-    """The position of the open request where it stands before a cut; it stays."""
-    asked = state.cuts.request
-    return [] if asked is None or asked >= at else [asked]
+def _bound(state: State, at: int) -> list[int]:
+    """The positions before a cut that have to stay: the open request, and system messages in Chat Completions.
+
+    In Anthropic's format such a note has to stand between a user's message and the assistant's; it goes with its turn.
+    """
+    is_free = state.question.request.format is Format.OPENAI_CHAT
+    return [
+        position
+        for position in range(state.first, at)
+        if position == state.cuts.request or (is_free and state.view.messages[position].role is Role.SYSTEM)
+    ]
 
 
 def _important(state: State, at: int, room: _Room) -> list[int]:
-    """The positions before a cut that are kept besides: the open request, then what is important, newest first."""
-    kept = set(_asked_before(state, at))
+    """The positions before a cut that are kept besides: what has to stay, then what is important, newest first."""
+    kept = set(_bound(state, at))
     tokens = _tokens(state, kept) + state.suffix[at]
     count = len(kept) + state.count - at
-    for unit in reversed(list(_units(state.view.messages, state.first, at))):
+    for unit in reversed(list(_units(state, at))):
         new = [position for position in unit if position not in kept]
         size = _tokens(state, new)
         if new and room.has(tokens + size, count + len(new)):
@@ -107,9 +114,9 @@ def _important(state: State, at: int, room: _Room) -> list[int]:
     return chosen
 
 
-def _units(messages: Sequence[Message], first: int, stop: int) -> Iterator[tuple[int, ...]]:
+def _units(state: State, stop: int) -> Iterator[tuple[int, ...]]:
     """What is important before a position: what a person says, and calls with all their results, oldest first."""
-    position = first
+    messages, position = state.view.messages, state.first
     while position < stop:
         message = messages[position]
         end = position + 1
@@ -120,9 +127,18 @@ def _units(messages: Sequence[Message], first: int, stop: int) -> Iterator[tuple
             while end < stop and messages[end].results and not messages[end].is_request:
                 open_calls.difference_update(messages[end].results)
                 end += 1
-            if not open_calls and not message.server_calls:
+            if not open_calls and not _leans(state, position):
                 yield tuple(range(position, end))
         position = end
+
+
+def _leans(state: State, position: int) -> bool:
+    """Whether an assistant's message needs those before or after it: server tools run over several, and with manual
+    thinking the open turn begins with its reasoning.
+    """
+    message, asked = state.view.messages[position], state.cuts.request
+    is_open = state.question.request.thinking_enabled and asked is not None and position > asked
+    return bool(message.server_calls or message.server_results) or (is_open and not message.opens_with_thinking)
 
 
 def _tokens(state: State, positions: Iterable[int]) -> int:
@@ -173,7 +189,7 @@ def _shape(state: State, at: int, kept: Sequence[int]) -> Shape:
         first_kept=first_kept,
         pinned=None,
         strategy=state.question.settings.strategy,
-        kept=tuple(_ranges([state.view.origins[position] for position in kept])),
+        kept=tuple(_ranges(_raw_indexes(state, kept))),
         summary="",
     )
     if kept:
@@ -181,6 +197,21 @@ def _shape(state: State, at: int, kept: Sequence[int]) -> Shape:
     if shape.clipped_before <= first_kept:
         shape = replace(shape, clipped_before=0, clip_max_tokens=0, unclipped_tools=())
     return replace(shape, stripped_before=0) if shape.stripped_before <= first_kept else shape
+
+
+def _raw_indexes(state: State, kept: Iterable[int]) -> list[int]:
+    """The raw messages that positions are made of, ascending.
+
+    Mending makes one message of several, drops some and puts in others; what it took away belongs to what is before it.
+    """
+    places = {origin: position for position, origin in enumerate(state.view.origins)}
+    shown = [*state.shape.kept_before, *range(state.shape.first_kept, len(state.question.request.messages))]
+    chosen, place, found = set(kept), -1, []
+    for index in shown:
+        place = places.get(index, place)
+        if place in chosen:
+            found.append(index)
+    return found
 
 
 def _ranges(indexes: Sequence[int]) -> Iterator[tuple[int, int]]:
