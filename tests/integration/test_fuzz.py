@@ -316,6 +316,8 @@ def policy(random: Random) -> policy_pb2.Policy:
             ("prompt_caching", (True, False)),
             ("min_gain_fraction", (0.0, 0.1)),
             ("token_counter", (1, 2, 3, 4)),
+            ("strategy", (1, 2, 3, 3)),
+            ("max_message_count", (1, 2, 4, 7, 20)),
         ):
             if random.randint(0, 1):
                 setattr(made, name, random.choice(values))
