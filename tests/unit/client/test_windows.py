@@ -93,12 +93,12 @@ def test_a_summary_takes_the_place_of_the_oldest() -> None:
 
     window = ContextWindow(strategy="SUMMARIZE", compaction_threshold=5, summarizer=summarize)
     done = window.apply(CHAT)
-    assert seen == [4]
+    assert seen == [5]
     assert done.summary == "They greeted each other."
     assert done.error is None
     assert texts(done.messages)[0] == "You help."
     assert "They greeted each other." in texts(done.messages)[1]
-    assert texts(done.messages)[2:] == ["user3", "assistant3", "user4"]
+    assert texts(done.messages)[2:] == ["assistant3", "user4"]
     assert ContextWindow(strategy="SUMMARIZE", summarizer=summarize).apply(CHAT).messages == CHAT
 
 

@@ -38,6 +38,7 @@ from hango.compaction.ladder import ContextOverflow, compaction_of
 from hango.compaction.overflow import overflow_in, overflow_of
 from hango.compaction.presets import PRESETS, preset, window_policy
 from hango.compaction.sources import format_of, policy_of
+from hango.compaction.tokens import ModelTokenCounter, SimpleTokenCounter, TokenBudget, TokenCounter
 from hango.compaction.tool import COMPACT_CONVERSATION, compact_conversation
 from hango.compaction.transport import AsyncChannel, AsyncInProcess, AsyncTransport, Channel, InProcess, Transport
 from hango.compaction.turn import AsyncSession, AsyncTurn, CallResult, Session, Turn
@@ -52,7 +53,7 @@ from hango.compaction.v1.compaction_service_pb2 import (
 )
 from hango.compaction.v1.conversation_pb2 import Conversation
 from hango.compaction.v1.policy_pb2 import Policy
-from hango.compaction.windows import ContextWindow, ModelTokenCounter, SimpleTokenCounter, TokenBudget, Windowed
+from hango.compaction.windows import ContextWindow, Windowed
 
 __all__ = [
     "COMPACT_CONVERSATION",
@@ -95,6 +96,7 @@ __all__ = [
     "SimpleTokenCounter",
     "SummarizeResponse",
     "TokenBudget",
+    "TokenCounter",
     "Transport",
     "Turn",
     "Unauthenticated",

@@ -3,110 +3,40 @@
     window = ContextWindow(max_messages=30, max_tokens=4_000, reserve_tokens=2_000)
     messages = window.apply(messages).messages
 
-Messages are dicts as Anthropic or OpenAI take them. System messages at the head always stay, batches of tool calls and
-results are whole or gone, and the window begins where a person speaks, so that the provider takes the result. For
+Messages are dicts as Anthropic or OpenAI take them. What a provider would refuse is never made: messages are kept or
+left out in *units*, a call with all its results among them, and a window begins where a person speaks, or where the
+assistant does if the format lets it. System messages always stay, and so does the request that is being worked on. For
 records, histories, retained state and real counts, ask the service.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+import inspect
+import logging
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from itertools import accumulate
+from typing import Any, Literal
+
+from hango.compaction.tokens import SimpleTokenCounter, TokenCounter, check_whole, message_tokens
 
 Message = Mapping[str, Any]
 Strategy = Literal["RECENT", "IMPORTANT", "SUMMARIZE"]
 
-MESSAGE_OVERHEAD = 4
-"""Tokens that a message takes besides its text: its role and its borders."""
+STRATEGIES = ("RECENT", "IMPORTANT", "SUMMARIZE")
 
 _SUMMARY = "Summary of the earlier messages of this conversation, which were left out:\n\n"
+_SYSTEM = ("system", "developer")
+_THINKING = ("thinking", "redacted_thinking")
 
-
-class TokenCounter(Protocol):
-    """Counts the tokens of a text."""
-
-    def count(self, text: str) -> int:
-        """Tokens of a text."""
-
-
-@dataclass(frozen=True, slots=True)
-class SimpleTokenCounter:
-    """Characters divided by a number, rounded up; about 4 for English.
-
-    >>> SimpleTokenCounter().count("Hello, world")
-    3
-    """
-
-    characters_per_token: float = 4.0
-
-    def __post_init__(self) -> None:
-        if not self.characters_per_token > 0:
-            raise ValueError(f"characters_per_token is {self.characters_per_token}, it has to be above 0")
-
-    def count(self, text: str) -> int:
-        """Tokens of a text."""
-        return int(-(-len(text) // self.characters_per_token))
-
-
-@dataclass(frozen=True, slots=True)
-class ModelTokenCounter:
-    """The tokenizer of a model, by `tiktoken`; the fallback where that is not installed or does not know the model."""
-
-    model: str
-    fallback: TokenCounter = SimpleTokenCounter()
-
-    def count(self, text: str) -> int:
-        """Tokens of a text."""
-        encoding = _encoding(self.model)
-        return self.fallback.count(text) if encoding is None else len(encoding.encode(text, disallowed_special=()))
-
-
-@dataclass(slots=True)
-class TokenBudget:
-    """Tokens that may be used, those reserved for output aside, and what was used of them.
-
-    >>> budget = TokenBudget(total=8_000, reserved=2_000)
-    >>> budget.consume(1_500)
-    >>> budget.available, budget.is_over
-    (4500, False)
-    """
-
-    total: int
-    reserved: int = 0
-    used: int = 0
-
-    def __post_init__(self) -> None:
-        if self.total < 0 or not 0 <= self.reserved <= self.total or self.used < 0:
-            raise ValueError(f"a budget of {self.total} cannot have {self.reserved} reserved and {self.used} used")
-
-    @property
-    def available(self) -> int:
-        """What is left; never below 0."""
-        return max(0, self.total - self.reserved - self.used)
-
-    @property
-    def is_over(self) -> bool:
-        """Whether more was used than there was."""
-        return self.used > self.total - self.reserved
-
-    def consume(self, tokens: int) -> None:
-        """Uses tokens. Raises ValueError for a negative number."""
-        if tokens < 0:
-            raise ValueError(f"{tokens} tokens cannot be used")
-        self.used += tokens
-
-    def reset(self) -> None:
-        """Begins anew."""
-        self.used = 0
+_log = logging.getLogger("hango.compaction")
 
 
 @dataclass(frozen=True, slots=True)
 class Windowed:
     """What a window leaves of messages; always usable.
 
-    `error` is what the summarizer raised, where a summary was wanted and the newest messages were kept instead.
+    `error` is what went wrong with the summary, where one was wanted and the newest messages were kept instead.
     """
 
     messages: list[Message]
@@ -118,9 +48,26 @@ class Windowed:
 class ContextWindow:
     """A window of so many messages and tokens.
 
-    `max_messages` counts system messages at the head; `max_tokens` 0 is no limit. `reserve_tokens` are kept free of it.
-    With `SUMMARIZE`, more than `compaction_threshold` messages call the summarizer, a function or a coroutine function,
-    with those that are too old; where it fails, the newest that fit are kept and the result names the error.
+    `max_messages` counts every message, system messages and a summary included. `max_tokens` 0 is no limit; of a limit,
+    `reserve_tokens` are kept free for output. What has to stay (system messages, the open request, a batch of calls
+    with its results) stays even where it is more than that.
+
+    >>> log = [{"role": "system", "content": "You help."}]
+    >>> for number in (1, 2, 3):
+    ...     log.append({"role": "user", "content": f"question {number}"})
+    ...     log.append({"role": "assistant", "content": f"answer {number}"})
+    >>> [message["content"] for message in ContextWindow(max_messages=4).apply(log).messages]
+    ['You help.', 'answer 2', 'question 3', 'answer 3']
+
+    With `SUMMARIZE`, more than `compaction_threshold` messages call the summarizer, a function or (with `apply_async`)
+    a coroutine function, with those that are too old. Its text stands before the newest, half as many as the threshold,
+    so that the next turns do not call it again; go on with the messages that came back.
+
+    >>> window = ContextWindow(
+    ...     strategy="SUMMARIZE", compaction_threshold=6, summarizer=lambda old: f"{len(old)} messages about questions"
+    ... )
+    >>> window.apply(log).summary
+    '3 messages about questions'
     """
 
     max_messages: int = 100
@@ -128,170 +75,262 @@ class ContextWindow:
     reserve_tokens: int = 4_096
     strategy: Strategy = "RECENT"
     compaction_threshold: int = 50
-    counter: TokenCounter = SimpleTokenCounter()
+    counter: TokenCounter = field(default_factory=SimpleTokenCounter)
     summarizer: Callable[[Sequence[Message]], str | Awaitable[str]] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        for name in ("max_messages", "compaction_threshold"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} is {getattr(self, name)}, it has to be at least 1")
-        if self.max_tokens < 0 or self.reserve_tokens < 0:
-            raise ValueError("max_tokens and reserve_tokens have to be at least 0")
+        for name, least in (("max_messages", 1), ("compaction_threshold", 1), ("max_tokens", 0), ("reserve_tokens", 0)):
+            check_whole(name, getattr(self, name), least=least)
         if self.max_tokens and self.reserve_tokens >= self.max_tokens:
-            raise ValueError(f"of {self.max_tokens} tokens {self.reserve_tokens} cannot be reserved")
-        if self.strategy not in ("RECENT", "IMPORTANT", "SUMMARIZE"):
-            raise ValueError(f"strategy is {self.strategy!r}, it has to be RECENT, IMPORTANT or SUMMARIZE")
+            raise ValueError(
+                f"reserve_tokens is {self.reserve_tokens}, it has to be below max_tokens, which is {self.max_tokens}"
+            )
+        if self.strategy not in STRATEGIES:
+            raise ValueError(f"strategy is {self.strategy!r}, it has to be one of {', '.join(STRATEGIES)}")
+        if not callable(getattr(self.counter, "count", None)):
+            raise TypeError(f"counter is {self.counter!r}, it has to have a method count(text)")
+        if self.summarizer is not None and not callable(self.summarizer):
+            raise TypeError(f"summarizer is {self.summarizer!r}, it has to be a function")
 
     def estimate_tokens(self, messages: Sequence[Message]) -> int:
-        """Tokens of messages, by the counter."""
-        return sum(map(self._size, messages))
+        """Tokens of messages, by the counter.
+
+        >>> ContextWindow().estimate_tokens([{"role": "user", "content": "Hello, world"}])
+        7
+        """
+        return sum(message_tokens(message, self.counter) for message in _checked(messages))
 
     def available_tokens(self, messages: Sequence[Message]) -> int:
-        """What messages leave of the budget, below 0 where they exceed it. Raises ValueError where there is none."""
+        """What messages leave of the budget, below 0 where they exceed it. Raises ValueError where there is none.
+
+        >>> ContextWindow(max_tokens=100, reserve_tokens=40).available_tokens([{"role": "user", "content": "Hello"}])
+        54
+        """
         if not self.max_tokens:
             raise ValueError("a window without max_tokens has no budget")
         return self.max_tokens - self.reserve_tokens - self.estimate_tokens(messages)
 
     def apply(self, messages: Sequence[Message]) -> Windowed:
         """The messages that fit. Raises TypeError for a summarizer that has to be awaited: see `apply_async`."""
-        old, rest = self._split(messages)
-        if not old or self.summarizer is None:
-            return self._plain(messages, _missing(old))
-        try:
-            summary = self.summarizer(old)
-        except Exception as error:  # noqa: BLE001 - a turn does not break because a summary failed
-            return self._plain(messages, error)
-        if not isinstance(summary, str):
+        log = self._read(messages)
+        at = self._old(log)
+        if at is None:
+            return self._plain(log, None)
+        made = self._asked(log, at)
+        if inspect.isawaitable(made):
+            if inspect.iscoroutine(made):
+                made.close()
             raise TypeError("the summarizer has to be awaited: use apply_async")
-        return self._summarized(messages, rest, summary)
+        return self._summarized(log, at, made)
 
     async def apply_async(self, messages: Sequence[Message]) -> Windowed:
         """The messages that fit; the summarizer may be a coroutine function."""
-        old, rest = self._split(messages)
-        if not old or self.summarizer is None:
-            return self._plain(messages, _missing(old))
+        log = self._read(messages)
+        at = self._old(log)
+        if at is None:
+            return self._plain(log, None)
+        made = self._asked(log, at)
+        if inspect.isawaitable(made):
+            try:
+                made = await made
+            except Exception as error:  # noqa: BLE001 - a turn does not break because a summary failed
+                made = error
+        return self._summarized(log, at, made)
+
+    def _read(self, messages: Sequence[Message]) -> _Log:
+        checked = _checked(messages)
+        return _Log(checked, [message_tokens(message, self.counter) for message in checked])
+
+    def _old(self, log: _Log) -> int | None:
+        """Where the messages end that a summary is to stand for; None where none is wanted."""
+        if self.strategy != "SUMMARIZE" or len(log.messages) <= self.compaction_threshold:
+            return None
+        most = max(1, min(self.max_messages, self.compaction_threshold) // 2)
+        at = log.cut(lambda start: len(log.messages) - start <= most)
+        return at if log.old(at) else None
+
+    def _asked(self, log: _Log, at: int) -> Any:
+        """What the summarizer returned, or the error."""
+        if self.summarizer is None:
+            return ValueError("a summary is wanted and there is no summarizer")
         try:
-            made = self.summarizer(old)
-            summary = made if isinstance(made, str) else await made
+            return self.summarizer(log.old(at))
         except Exception as error:  # noqa: BLE001 - a turn does not break because a summary failed
-            return self._plain(messages, error)
-        return self._summarized(messages, rest, summary)
+            return error
 
-    def _split(self, messages: Sequence[Message]) -> tuple[list[Message], list[Message]]:
-        """The messages that a summary is to stand for, if any, and those behind it."""
-        lead = _leading(messages)
-        if self.strategy != "SUMMARIZE" or len(messages) <= self.compaction_threshold:
-            return [], list(messages)
-        most = min(self.max_messages, self.compaction_threshold) - lead - 1
-        starts = [at for at in _starts(messages, lead) if at > lead]
-        at = next((at for at in starts if len(messages) - at <= most), starts[-1] if starts else lead)
-        return list(messages[lead:at]), list(messages[at:])
+    def _summarized(self, log: _Log, at: int, made: Any) -> Windowed:
+        """The messages behind a summary; the newest that fit where what was made is none."""
+        if isinstance(made, Exception):
+            return self._plain(log, made)
+        if not isinstance(made, str):
+            return self._plain(log, TypeError(f"the summarizer returned {type(made).__name__}, it has to be str"))
+        if not made.strip():
+            return self._plain(log, ValueError("the summarizer returned nothing"))
+        told = {"role": "user", "content": _SUMMARY + made}
+        size = message_tokens(told, self.counter)
+        least = log.starts[-1] if log.starts else at
+        if self.max_tokens and size + log.size(least) > self.max_tokens - self.reserve_tokens:
+            return self._plain(log, ValueError("the summary is too long to fit"))
+        at = log.cut(lambda start: start >= at and self._has_room(log.size(start) + size, log.count(start) + 1))
+        head, rest = log.kept(at, log.bound(at))
+        return Windowed([*head, told, *rest], made)
 
-    def _summarized(self, messages: Sequence[Message], rest: list[Message], summary: str) -> Windowed:
-        if not summary.strip():
-            return self._plain(messages, ValueError("the summarizer returned nothing"))
-        told: Message = {"role": "user", "content": _SUMMARY + summary}
-        head = list(messages[: _leading(messages)])
-        kept = self._recent([*head, told, *rest], len(head) + 1)
-        return Windowed(kept, summary)
+    def _plain(self, log: _Log, error: Exception | None) -> Windowed:
+        if error is not None:
+            _log.warning("no summary (%s): the newest messages that fit are kept", type(error).__name__)
+        if self._has_room(sum(log.sizes), len(log.messages)):
+            return Windowed(list(log.messages), error=error)
+        share = 0.5 if self.strategy == "IMPORTANT" else 1.0
+        at = log.cut(lambda start: self._has_room(log.size(start), log.count(start), share))
+        kept = self._important(log, at) if self.strategy == "IMPORTANT" else log.bound(at)
+        head, rest = log.kept(at, kept)
+        return Windowed([*head, *rest], error=error)
 
-    def _plain(self, messages: Sequence[Message], error: Exception | None) -> Windowed:
-        lead = _leading(messages)
-        if self.strategy == "IMPORTANT":
-            return Windowed(self._important(messages, lead), error=error)
-        return Windowed(self._recent(messages, lead), error=error)
+    def _important(self, log: _Log, at: int) -> set[int]:
+        """The places before a cut that stay: what has to, then questions and calls, newest first."""
+        kept = log.bound(at)
+        tokens, count = log.size(at), log.count(at)
+        for unit in reversed([unit for unit in log.units if unit.stop <= at]):
+            new = [place for place in unit if place not in kept]
+            size = sum(log.sizes[place] for place in new)
+            if new and log.is_important(unit) and self._has_room(tokens + size, count + len(new)):
+                kept.update(new)
+                tokens, count = tokens + size, count + len(new)
+        if not log.is_openai:
+            for unit in log.units:
+                if unit.start in kept and _is_request(log.messages[unit.start]):
+                    break
+                kept.difference_update(unit)
+        return kept
 
-    def _recent(self, messages: Sequence[Message], lead: int) -> list[Message]:
-        at = self._cut(messages, lead, 1.0)
-        return [*messages[:lead], *messages[at:]]
-
-    def _important(self, messages: Sequence[Message], lead: int) -> list[Message]:
-        if self._has_room(messages, 1.0):
-            return list(messages)
-        at = self._cut(messages, lead, 0.5)
-        kept: set[int] = set()
-        for unit in reversed(list(_units(messages, lead, at))):
-            tried = [messages[place] for place in sorted({*range(lead), *kept, *unit})] + list(messages[at:])
-            if _is_important(messages[unit[0]]) and self._has_room(tried, 1.0):
-                kept.update(unit)
-        while kept and not _is_request(messages[min(kept)]):
-            kept.remove(min(kept))
-        return [*messages[:lead], *(messages[place] for place in sorted(kept)), *messages[at:]]
-
-    def _cut(self, messages: Sequence[Message], lead: int, share: float) -> int:
-        """Where the newest messages begin that take no more than a share of the room."""
-        starts = [lead, *(at for at in _starts(messages, lead) if at > lead)]
-        fitting = (at for at in starts if self._has_room([*messages[:lead], *messages[at:]], share))
-        return next(fitting, starts[-1])
-
-    def _has_room(self, messages: Sequence[Message], share: float) -> bool:
-        if len(messages) > max(1, int(self.max_messages * share)):
-            return False
+    def _has_room(self, tokens: int, count: int, share: float = 1.0) -> bool:
         budget = int((self.max_tokens - self.reserve_tokens) * share)
-        return not self.max_tokens or self.estimate_tokens(messages) <= budget
-
-    def _size(self, message: Message) -> int:
-        content = message.get("content")
-        rest = {name: value for name, value in message.items() if name not in ("role", "content") and value}
-        texts = [content if isinstance(content, str) else json.dumps(content or "", ensure_ascii=False)]
-        texts += [json.dumps(rest, ensure_ascii=False)] if rest else []
-        return MESSAGE_OVERHEAD + sum(map(self.counter.count, texts))
+        return count <= max(1, int(self.max_messages * share)) and (not self.max_tokens or tokens <= budget)
 
 
-def _missing(old: Sequence[Message]) -> Exception | None:
-    return ValueError("a summary is wanted and there is no summarizer") if old else None
+class _Log:
+    """Messages with what a window has to know of them: their sizes, what belongs together, and where it may begin."""
+
+    def __init__(self, messages: Sequence[Message], sizes: Sequence[int]) -> None:
+        self.messages = messages
+        self.sizes = sizes
+        self.is_openai = _is_openai(messages)
+        roles = (message["role"] for message in messages)
+        self.lead = next((at for at, role in enumerate(roles) if role not in _SYSTEM), len(messages))
+        self.units = list(_units(messages, self.lead, binds_notes=not self.is_openai))
+        asked = [at for at in range(self.lead, len(messages)) if _is_request(messages[at])]
+        self.request = asked[-1] if asked else None
+        self.starts = [unit.start for unit in self.units if self._may_begin(unit)]
+        self._tails = list(accumulate(reversed(sizes), initial=0))[::-1]
+
+    def cut(self, fits: Callable[[int], bool]) -> int:
+        """The first place at which a window may begin that fits, else the last; the head where there is none."""
+        return next(filter(fits, self.starts), self.starts[-1] if self.starts else self.lead)
+
+    def bound(self, at: int) -> set[int]:
+        """The places before a cut that have to stay: the open request, and system messages among OpenAI's."""
+        return {
+            place
+            for place in range(self.lead, at)
+            if place == self.request or (self.is_openai and self.messages[place]["role"] in _SYSTEM)
+        }
+
+    def size(self, at: int) -> int:
+        """Tokens of a window that begins there, the head and what has to stay included."""
+        return sum(self.sizes[: self.lead]) + sum(self.sizes[place] for place in self.bound(at)) + self._tails[at]
+
+    def count(self, at: int) -> int:
+        """Messages of such a window."""
+        return self.lead + len(self.bound(at)) + len(self.messages) - at
+
+    def old(self, at: int) -> list[Message]:
+        """The messages that such a window leaves out."""
+        bound = self.bound(at)
+        return [self.messages[place] for place in range(self.lead, at) if place not in bound]
+
+    def kept(self, at: int, places: Iterable[int]) -> tuple[list[Message], list[Message]]:
+        """The system messages at the head, and the messages at places and from the cut on."""
+        before = [self.messages[place] for place in sorted(places)]
+        return list(self.messages[: self.lead]), [*before, *self.messages[at:]]
+
+    def is_important(self, unit: range) -> bool:
+        """Whether a unit holds what the user said, or calls; in an open turn with thinking, with its reasoning."""
+        first = self.messages[unit.start]
+        if not any(_is_request(self.messages[place]) or _has_calls(self.messages[place]) for place in unit):
+            return False
+        return self.request is None or unit.start <= self.request or not self._thinks or _opens_with_thinking(first)
+
+    def _may_begin(self, unit: range) -> bool:
+        first = self.messages[unit.start]
+        if _is_request(first):
+            return True
+        if first["role"] != "assistant":
+            return False
+        is_open = self.request is not None and unit.start > self.request
+        return (self.is_openai or is_open) and not (is_open and self._thinks and not _opens_with_thinking(first))
+
+    @property
+    def _thinks(self) -> bool:
+        """Whether the open turn has reasoning, with which it then has to begin."""
+        return any(_opens_with_thinking(message) for message in self.messages[self.request or 0 :])
 
 
-def _leading(messages: Sequence[Message]) -> int:
-    """How many system messages stand at the head."""
-    roles = (message.get("role") for message in messages)
-    return next((at for at, role in enumerate(roles) if role not in ("system", "developer")), len(messages))
+def _checked(messages: Sequence[Message]) -> Sequence[Message]:
+    """The messages. Raises TypeError for what is none."""
+    if isinstance(messages, (str, bytes, Mapping)) or not isinstance(messages, Sequence):
+        raise TypeError(f"messages is a {type(messages).__name__}, it has to be a list of messages")
+    for at, message in enumerate(messages):
+        if not isinstance(message, Mapping) or not isinstance(message.get("role"), str):
+            raise TypeError(f"messages[{at}] is no message: it has to be a dict with a role")
+    return messages
 
 
-def _starts(messages: Sequence[Message], lead: int) -> Iterator[int]:
-    """Where a window may begin: where a person speaks, or the assistant where no result follows what is gone."""
-    yields_assistant = any(message.get("role") in ("system", "developer", "tool") for message in messages)
-    for unit in _units(messages, lead, len(messages)):
-        if _is_request(messages[unit[0]]) or (yields_assistant and messages[unit[0]].get("role") == "assistant"):
-            yield unit[0]
+def _is_openai(messages: Sequence[Message]) -> bool:
+    """Whether messages show that they are OpenAI's; those that show nothing are held to the stricter rules."""
+    heads = messages[0]["role"] in _SYSTEM if messages else False
+    return heads or any(
+        message["role"] in ("developer", "tool", "function") or "tool_calls" in message for message in messages
+    )
 
 
-def _units(messages: Sequence[Message], first: int, stop: int) -> Iterator[range]:
-    """Messages that belong together: calls with their results, every other message by itself."""
+def _units(messages: Sequence[Message], first: int, *, binds_notes: bool) -> Iterator[range]:
+    """What belongs together: calls with their results, a paused turn, a system note with what is on both sides."""
     at = first
-    while at < stop:
+    while at < len(messages):
         end = at + 1
-        while end < stop and _has_results(messages[end]):
+        while end < len(messages) and _goes_on(messages[end - 1], messages[end], binds_notes=binds_notes):
             end += 1
         yield range(at, end)
         at = end
 
 
-def _blocks(message: Message, kind: str) -> bool:
+def _goes_on(before: Message, message: Message, *, binds_notes: bool) -> bool:
+    if binds_notes and "system" in (before["role"], message["role"]):
+        return True
+    is_paused = before["role"] == message["role"] == "assistant"
+    return _has_results(message) or is_paused
+
+
+def _blocks(message: Message) -> list[Mapping[str, Any]]:
     content = message.get("content")
-    return isinstance(content, list) and any(isinstance(block, dict) and block.get("type") == kind for block in content)
+    return [block for block in content if isinstance(block, Mapping)] if isinstance(content, list) else []
 
 
 def _has_results(message: Message) -> bool:
-    return message.get("role") == "tool" or _blocks(message, "tool_result")
+    return message["role"] in ("tool", "function") or any(
+        block.get("type") == "tool_result" for block in _blocks(message)
+    )
+
+
+def _has_calls(message: Message) -> bool:
+    return any(message.get(name) for name in ("tool_calls", "function_call")) or any(
+        block.get("type") in ("tool_use", "server_tool_use") for block in _blocks(message)
+    )
 
 
 def _is_request(message: Message) -> bool:
-    return message.get("role") == "user" and not _has_results(message)
+    return message["role"] == "user" and not _has_results(message)
 
 
-def _is_important(message: Message) -> bool:
-    return _is_request(message) or bool(message.get("tool_calls")) or _blocks(message, "tool_use")
-
-
-def _encoding(model: str) -> Any:
-    """The model's tokenizer, None where there is none to be had without a download."""
-    try:
-        import tiktoken
-        from tiktoken.registry import ENCODINGS
-    except ImportError:
-        return None
-    try:
-        return ENCODINGS.get(tiktoken.encoding_name_for_model(model))
-    except KeyError:
-        return None
+def _opens_with_thinking(message: Message) -> bool:
+    return message["role"] == "assistant" and any(block.get("type") in _THINKING for block in _blocks(message)[:1])
