@@ -130,7 +130,8 @@ def systems(body: dict[str, Any]) -> list[Any]:
 
 
 def is_request(message: dict[str, Any]) -> bool:
-    blocks = message["content"] if isinstance(message["content"], list) else []
+    content = message.get("content")
+    blocks = content if isinstance(content, list) else []
     return message["role"] == "user" and not any(block.get("type") == "tool_result" for block in blocks)
 
 
