@@ -90,6 +90,19 @@ def test_the_body_on_standard_output_leaves_the_table_to_standard_error(compacto
     assert "SUMMARIZED" in done.stderr.decode()
 
 
+def test_a_preset_is_a_policy_that_set_changes(compactor: Any, sessions: Path) -> None:
+    path = sessions / "explore-openai.json"
+    roomy = ("--set", "max_input_tokens=1000000")
+    for changed, most in (((), 200), (("--set", "max_message_count=20"), 20)):
+        done = compactor("compact", path, "--preset", "research", *roomy, *changed, "-o", "-")
+        assert done.returncode == 0, done.stderr
+        assert b"WINDOWED" in done.stderr
+        assert len(json.loads(done.stdout)["messages"]) <= most
+    unknown = compactor("compact", path, "--preset", "novel")
+    assert unknown.returncode == 2
+    assert "chat" in error_of(unknown)
+
+
 def test_a_record_serves_the_next_turn(compactor: Any, sessions: Path, tmp_path: Path) -> None:
     log = json.loads((sessions / "explore-anthropic.json").read_bytes())
     turn, out, record = tmp_path / "turn.json", tmp_path / "out.json", tmp_path / "record.json"

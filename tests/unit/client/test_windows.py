@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import doctest
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,13 +13,17 @@ from compactor.policy import Policy as Checked
 from compactor.policy import check
 from hango.compaction import (
     PRESETS,
+    Client,
     ContextWindow,
     ModelTokenCounter,
     SimpleTokenCounter,
     TokenBudget,
     policy_of,
     preset,
+    presets,
+    tokens,
     window_policy,
+    windows,
 )
 
 Message = dict[str, Any]
@@ -173,3 +178,157 @@ def test_the_numbers_of_a_window_are_fields_of_a_policy() -> None:
         "trigger_message_count": 50,
         "prompt": "Be brief.",
     }
+
+
+def long_turn(steps: int) -> list[Message]:
+    log: list[Message] = [user("old"), assistant("yes"), user("now")]
+    for number in range(steps):
+        call = {"type": "tool_use", "id": f"c{number}", "name": "run", "input": {}}
+        result = {"type": "tool_result", "tool_use_id": f"c{number}", "content": "ok"}
+        log += [{"role": "assistant", "content": [call]}, {"role": "user", "content": [result]}]
+    return log
+
+
+@pytest.mark.parametrize("strategy", ["RECENT", "IMPORTANT"])
+def test_the_open_request_stays_before_a_turn_that_is_too_long(strategy: Any) -> None:
+    log = long_turn(30)
+    left = ContextWindow(max_messages=7, strategy=strategy).apply(log).messages
+    assert len(left) == 7
+    assert left[0] == user("now")
+    assert left[-1] == log[-1]
+
+
+def test_a_paused_turn_is_not_halved() -> None:
+    begun = {
+        "role": "assistant",
+        "content": [{"type": "server_tool_use", "id": "s1", "name": "web_search", "input": {}}],
+    }
+    ended = {"role": "assistant", "content": [{"type": "web_search_tool_result", "tool_use_id": "s1", "content": []}]}
+    log = [user("one"), assistant("1"), user("two"), begun, ended, user("three")]
+    for strategy in ("RECENT", "IMPORTANT"):
+        for most in range(1, 7):
+            left = ContextWindow(max_messages=most, strategy=strategy).apply(log).messages
+            assert (begun in left) == (ended in left)
+
+
+def test_an_open_turn_with_thinking_begins_with_its_reasoning() -> None:
+    log = long_turn(12)
+    for at in range(3, len(log), 6):
+        log[at]["content"].insert(0, {"type": "thinking", "thinking": "hm", "signature": "c2ln"})
+    for strategy in ("RECENT", "IMPORTANT"):
+        for most in range(2, len(log)):
+            left = ContextWindow(max_messages=most, strategy=strategy).apply(log).messages
+            after = left[left.index(user("now")) + 1]
+            assert after["content"][0]["type"] == "thinking"
+
+
+@pytest.mark.parametrize("made", [None, 5, b"text", ["text"]])
+def test_a_summarizer_that_returns_no_text_leaves_the_newest_messages(made: Any) -> None:
+    async def later(messages: Sequence[Any]) -> Any:
+        return made
+
+    for summarizer in (lambda messages: made, later):
+        window = ContextWindow(max_messages=5, strategy="SUMMARIZE", compaction_threshold=5, summarizer=summarizer)
+        done = asyncio.run(window.apply_async(CHAT))
+        assert isinstance(done.error, TypeError)
+        assert texts(done.messages) == ["You help.", "assistant2", "user3", "assistant3", "user4"]
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_coroutine_is_not_left_unawaited() -> None:
+    async def summarize(messages: Sequence[Any]) -> str:
+        return "Short."
+
+    with pytest.raises(TypeError, match="apply_async"):
+        ContextWindow(strategy="SUMMARIZE", compaction_threshold=5, summarizer=summarize).apply(CHAT)
+
+
+def test_a_failure_is_logged_without_what_it_says(caplog: pytest.LogCaptureFixture) -> None:
+    def down(messages: Sequence[Any]) -> str:
+        raise OSError("the secret is 1234")
+
+    ContextWindow(strategy="SUMMARIZE", compaction_threshold=5, summarizer=down).apply(CHAT)
+    assert "OSError" in caplog.text
+    assert "1234" not in caplog.text
+
+
+def test_a_summary_that_does_not_fit_is_not_used() -> None:
+    window = ContextWindow(
+        max_tokens=60, reserve_tokens=0, strategy="SUMMARIZE", compaction_threshold=5, summarizer=lambda old: "x" * 900
+    )
+    done = window.apply(CHAT)
+    assert isinstance(done.error, ValueError)
+    assert window.estimate_tokens(done.messages) <= 60
+
+
+def test_a_summary_is_not_made_again_in_the_next_turn() -> None:
+    asked: list[int] = []
+
+    def summarize(messages: Sequence[Any]) -> str:
+        asked.append(len(messages))
+        return "Short."
+
+    window = ContextWindow(strategy="SUMMARIZE", compaction_threshold=20, summarizer=summarize)
+    messages: list[Any] = [say(f"{number}") for number in range(15) for say in (user, assistant)]
+    for number in range(20):
+        messages = [*window.apply(messages).messages, assistant(f"a{number}"), user(f"u{number}")]
+    assert len(asked) <= 5
+
+
+def test_the_bytes_of_an_image_are_no_text() -> None:
+    source = {"type": "base64", "media_type": "image/png", "data": "A" * 400_000}
+    image = {"type": "image", "source": source}
+    inside = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c1", "content": [image]}]}
+    for message in ({"role": "user", "content": [image]}, inside):
+        assert ContextWindow().estimate_tokens([message]) < 2_000
+
+
+def test_a_models_tokenizer_counts_and_takes_no_square_of_the_time() -> None:
+    counter = ModelTokenCounter("gpt-4o", SimpleTokenCounter(1))
+    assert counter.is_exact
+    assert counter.count("antidisestablishmentarianism") == 6
+    assert counter.count("<|endoftext|>") > 1
+    assert counter.count("\ud800") > 0
+    assert 10_000 < counter.count("a" * 1_000_000) < 1_000_000
+    assert not ModelTokenCounter("claude-opus-5").is_exact
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        (lambda: ContextWindow(max_messages=True), "max_messages is True"),
+        (lambda: ContextWindow(max_tokens=1.5), "max_tokens is 1.5"),  # type: ignore[arg-type]
+        (lambda: ContextWindow(counter=4), "counter is 4"),  # type: ignore[arg-type]
+        (lambda: ContextWindow(summarizer="gpt"), "summarizer is 'gpt'"),  # type: ignore[arg-type]
+        (lambda: ContextWindow().apply("hello"), "messages is a str"),  # type: ignore[arg-type]
+        (lambda: ContextWindow().apply({"role": "user"}), "messages is a dict"),  # type: ignore[arg-type]
+        (lambda: ContextWindow().apply([user("x"), {"content": "y"}]), r"messages\[1\] is no message"),
+        (lambda: TokenBudget(total="8000"), "total is '8000'"),  # type: ignore[arg-type]
+        (lambda: SimpleTokenCounter("4"), "characters_per_token is '4'"),  # type: ignore[arg-type]
+    ],
+)
+def test_what_is_of_the_wrong_kind_is_named(wrong: Any, says: str) -> None:
+    with pytest.raises(TypeError, match=says):
+        wrong()
+
+
+@pytest.mark.parametrize("name", sorted(PRESETS))
+def test_a_preset_stands_where_a_policy_does(name: str) -> None:
+    log = [say(f"{number} " + "word " * 90) for number in range(150) for say in (user, assistant)]
+    body = {"model": "claude-haiku-4-5", "max_tokens": 100, "messages": [*log, user("now")]}
+    with Client.in_process(environment={}) as client:
+        result = client.compact(body, policy={**preset(name), "history_mode": "OFF"})
+        assert client.count_tokens(body, policy=name).input_tokens > 0
+    assert result.outcome == "WINDOWED"
+    most = PRESETS[name]["max_message_count"]
+    assert 1 < len(result.request["messages"]) <= most
+    if "max_input_tokens" in PRESETS[name]:
+        budget = PRESETS[name]["max_input_tokens"] - PRESETS[name]["reserve_output_tokens"]
+        assert result.response.compacted_input_tokens <= budget
+
+
+@pytest.mark.parametrize("module", [tokens, windows, presets], ids=lambda module: module.__name__)
+def test_examples_in_docstrings_are_true(module: Any) -> None:
+    done = doctest.testmod(module)
+    assert done.attempted
+    assert not done.failed

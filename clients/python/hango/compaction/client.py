@@ -107,8 +107,8 @@ class Client:
         """A request that fits the model's context window, and the record that reproduces it.
 
         The options are the fields of CompactRequest. `format` is found from the body where it is not said, `policy` may
-        be a dict by the contract's names, or the name of a preset (`presets`). Raises
-        CompactionError, ValueError for a policy that cannot be written.
+        be a dict by the contract's names, or the name of a preset (`presets`). Raises CompactionError, ValueError for a
+        policy that cannot be written.
 
             result = client.compact(
                 {"model": "claude-haiku-4-5", "max_tokens": 1024, "messages": messages},

@@ -19,13 +19,14 @@ def window_policy(
     strategy: str = "RECENT",
     compaction_threshold: int = DEFAULT_THRESHOLD,
     compaction_prompt: str = "",
+    characters_per_token: float | None = None,
 ) -> dict[str, Any]:
     """The policy of a window of so many messages and tokens, by the contract's names.
 
     `max_tokens` is the window, output included; 0 leaves it to the model's profile. `reserve_tokens` are kept free for
     output. `compaction_threshold` is the number of messages beyond which `SUMMARIZE` puts a summary in the place of the
-    oldest, by `compaction_prompt` where there is one; the other strategies do not read it. The policy is checked by the
-    service.
+    oldest, by `compaction_prompt` where there is one; the other strategies do not read it. `characters_per_token` has
+    the service count by that simple rule and nothing else. The policy is checked by the service.
 
     >>> window_policy(max_messages=10)["max_message_count"]
     10
@@ -34,6 +35,8 @@ def window_policy(
     policy["reserve_output_tokens"] = reserve_tokens
     if max_tokens:
         policy |= {"max_input_tokens": max_tokens, "trigger_fraction": 1.0}
+    if characters_per_token is not None:
+        policy["characters_per_token"] = characters_per_token
     if strategy == "SUMMARIZE":
         policy["trigger_message_count"] = compaction_threshold
         if compaction_prompt:
