@@ -25,7 +25,8 @@ _REPORTS = wording.any_of(r"""
         |maybe|i've|should be|returns?|shows?|says?)\b
 """)
 _MOMENT = wording.any_of(r"""
-    \b(?:this (?:time|one|once)|for now|just now|right now|for today|yet|temporarily|for the moment)\b
+    \b(?:this (?:time|one|once)|for now|just now|right now|for today|yet|temporarily|for the moment
+        |this week|today only|tonight|this release|this once|next week only)\b
 """)
 _ASKS = wording.any_of(r"""
     (?:(?:and|but|so|ok|yes|no|hm+),? )*(?:(?:can|could|would|will|should|shall|do|does|did|is|are) (?:you|we|i|it
@@ -45,6 +46,11 @@ _TASKS = frozenset(_TASK_WORDS.split())
 _TELLING = frozenset(
     ("host", "hash", "id", "path", "name", "number", "money", "date", "version", "percent", "size", "time")
 )
+
+
+def is_of_the_moment(sentence: str) -> bool:
+    """Whether a sentence is about this moment only."""
+    return bool(_MOMENT.search(sentence.lower()))
 
 
 def standing(sentence: str) -> Standing | None:

@@ -29,7 +29,6 @@ MOST_OTHERS = 8
 
 # What a client writes in the user's name when it begins anew: nobody's words, and the messages it is about are kept.
 _CONTINUED = "This session is being continued from a previous conversation"
-_QUOTED = re.compile(r"\"[^\"]{12,300}\"|“[^”]{12,300}”|«[^»]{12,300}»|「[^」]{4,300}」")
 _HEADS = (
     r"rules?|constraints?|requirements?|guidelines?|conventions?|preferences?|instructions|format|important|remember"
     r"|keep in mind|bear in mind|do's and don'ts|dos and don'ts|principles|style|规则|要求|约束|注意|規則|约定|ルール"
@@ -67,7 +66,9 @@ def statements(text: str) -> tuple[Statement, ...]:
 
 def _standing(sentence: str, *, is_pasted: bool) -> Standing | None:
     """What a sentence is kept as, None where it is not."""
-    likely = manner.likelihood(_QUOTED.sub("…", sentence))
+    if facts.is_of_the_moment(sentence):
+        return None
+    likely = manner.likelihood(wording.unquoted(sentence))
     if likely >= (BINDS_IN_PASTED if is_pasted else BINDS):
         return Standing.INSTRUCTION
     if is_pasted:

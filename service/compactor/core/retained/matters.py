@@ -75,6 +75,13 @@ _REJECTED = re.compile(
 )
 
 
+_PART = re.compile(r"\b(?:in|for|of|under|when|if|within|only|except|unless)\b")
+_ADDS_UP = wording.any_of(r"""
+    \b(?:second|another|also|too|additional|as well|besides|in addition|other|both)\b
+    也|还|\btambién\b|\bauch\b|\baussi\b|также
+""")
+
+
 class Direction(Enum):
     """What a sentence does about its matter."""
 
@@ -119,8 +126,9 @@ class Settled(NamedTuple):
 
 def statement(text: str, standing: Standing) -> Statement:
     """What a sentence says, taken apart."""
-    found = values.find(text)
-    low = text.lower().replace("’", "'")
+    own = wording.unquoted(text)
+    found = values.find(own)
+    low = own.lower().replace("’", "'")
     rejected = {word for match in _REJECTED.finditer(low) for word in match[1].split()}
     return Statement(
         text,
@@ -182,6 +190,8 @@ def replaces(new: Statement, old: Statement) -> bool:
     overlap = shared / min(len(new.topics), len(old.topics)) if shared else 0.0
     if new.revokes:
         return overlap >= LEAST_SHARED or bool(new.values & old.values)
+    if _ADDS_UP.search(new.text.lower()):
+        return False
     if _says_again(new, old) or _turns(new, old):
         return True
     common = _families(new) & _families(old)
@@ -206,12 +216,20 @@ def _says_again(new: Statement, old: Statement) -> bool:
 
 
 def _turns(new: Statement, old: Statement) -> bool:
-    """Whether a statement allows what another asked for or forbade, or asks for what it forbade, or the reverse."""
+    """Whether a statement lifts, turns into a wish or forbids what another said, for all of its matter and no less.
+
+    What holds for a part only, "mocks are fine for the client", is an exception, and both stand; so do they where a
+    sentence merely speaks of the same things.
+    """
     if new.direction is old.direction or old.direction is Direction.ALLOWS or not old.topics:
         return False
+    if not (new.updates or new.direction is Direction.ALLOWS) or not old.values <= new.values or _adds(new, old):
+        return False
+    more = new.topics - old.topics
+    if more and (not new.updates or len(more) > 1 or _PART.search(new.text.lower())):
+        return False
     covered = len(old.topics & new.topics) / len(old.topics)
-    is_lifted = new.updates and new.direction is Direction.ALLOWS
-    return covered >= (LEAST_SHARED if is_lifted else 1.0) and old.values <= new.values and not _adds(new, old)
+    return covered >= (LEAST_SHARED if new.updates and new.direction is Direction.ALLOWS else 1.0)
 
 
 def _adds(new: Statement, old: Statement) -> bool:

@@ -24,6 +24,9 @@ _SENTENCE_END = re.compile(
     r"(?<=[.!?…])(?<!e\.g\.)(?<!i\.e\.)(?<!\betc\.)(?<![Nn]o\.)(?<!\b[DM]r\.)(?<!\bvs\.)\s+|(?<=[。！？；])\s*"
 )
 _AROUND_WORDS = str.maketrans(dict.fromkeys('.,:;!?()[]"*_', " "))
+# What a cut leaves of a word at an edge: no name of anything.
+_CUT_WORD, _CUT_WORD_BEFORE = re.compile(r"[\w./-]{1,80}\Z"), re.compile(r"\A[\w./-]{1,80}")
+_QUOTED = re.compile(r"\"[^\"]{12,300}\"|(?<!\w)'[^']{12,300}'(?!\w)|“[^”]{12,300}”|«[^»]{12,300}»|「[^」]{4,300}」")
 _LIST_MARK = re.compile(r"(?:[-*+•]|\(?[0-9]{1,3}[.)]|\[[ xX]\]|#{1,6})\s+")
 _LOG_LINE = re.compile(
     r"[0-9]+:|[0-9]{4}-[0-9]{2}-[0-9]{2}[T ]|[0-9]{2}:[0-9]{2}:|[>|$❯+]|at \S+\(|File \"|\{|</?[a-zA-Z]|//|import "
@@ -44,6 +47,11 @@ def any_of(patterns: str) -> re.Pattern[str]:
         goes_on = line[margin : margin + 1] == " "
         joined += line.strip() if goes_on or not joined else "|" + line.strip()
     return re.compile(joined)
+
+
+def unquoted(text: str) -> str:
+    """The text with what it quotes left out; names and short words in quotes stay."""
+    return _QUOTED.sub("…", text)
 
 
 def one_line(text: str, limit: int) -> str:
@@ -114,7 +122,8 @@ def ends(text: str, limit: int) -> str:
     """The text, or head and tail of it on separate lines where it is longer than the limit."""
     if len(text) <= limit:
         return text
-    return text[: limit // 2] + "\n" + text[-(limit // 2) :]
+    head, tail = text[: limit // 2], text[-(limit // 2) :]
+    return f"{_CUT_WORD.sub('', head)}\n{_CUT_WORD_BEFORE.sub('', tail)}"
 
 
 def without_code(text: str) -> str:
