@@ -121,9 +121,7 @@ class Compactor:
         shown: Callable[[str], str] = str
         by: Masked | None = None
         if settings.redact:
-            started = time.monotonic()
-            by = await self._masked(request, dialect)
-            seconds_left = None if seconds_left is None else seconds_left - (time.monotonic() - started)
+            by, seconds_left = await self._masked(request, dialect, seconds_left, previous_summary)
             harvest, shown = by.harvest, by.text
             settings, previous_summary = masked_settings(settings, shown), shown(previous_summary)
         harvests = [harvest(index) for index in range(request.leading, len(request.messages))]
@@ -206,11 +204,10 @@ class Compactor:
         seconds_left: float | None,
         notices: Sequence[Notice] = (),
     ) -> CompactAnswer | None:
-        """What a plan comes to; None where the result would break a rule of its provider."""
+        """What a plan comes to; None where the result would break a rule of its provider. Raises Overloaded."""
         if plan.question.settings.redact:
-            started = time.monotonic()
-            plan = masked_plan(plan, await self._masked(call.request, call.dialect))
-            seconds_left = None if seconds_left is None else seconds_left - (time.monotonic() - started)
+            by, seconds_left = await self._masked(call.request, call.dialect, seconds_left)
+            plan = masked_plan(plan, by)
         history = await keep(self._history, call, plan) if plan.is_eviction else None
         try:
             summary = await self._summary(call, plan, history, seconds_left)
@@ -345,9 +342,16 @@ class Compactor:
         count = await self._counts.of_view(at, count, call.usage, call.overflow, seconds_left)
         return at.scaled(count.scale), count
 
-    async def _masked(self, request: Request, dialect: Dialect) -> Masked:
+    async def _masked(
+        self, request: Request, dialect: Dialect, seconds_left: float | None, previous_summary: str = ""
+    ) -> tuple[Masked, float | None]:
+        """The messages without their credentials, and what is left of the time. Raises Overloaded."""
         assert self._redactor is not None  # noqa: S101 - settings that want one were refused where there is none
-        return await masked(self._redactor, request, dialect)
+        started = time.monotonic()
+        by = await masked(
+            self._redactor, request, dialect, previous_summary=previous_summary, seconds_left=seconds_left
+        )
+        return by, None if seconds_left is None else seconds_left - (time.monotonic() - started)
 
     def _settings(self, policy: Policy, request: Request) -> Settings:
         if policy.summarizer is None:

@@ -15,9 +15,13 @@ from dataclasses import dataclass, replace
 from compactor.core.decision import Plan
 from compactor.core.masks import Masks
 from compactor.core.retained import Harvest, harvest
+from compactor.errors import Overloaded
 from compactor.model import Content, Dialect, Request
 from compactor.policy import Settings
 from compactor.ports import Redactor
+
+SLACK_SECONDS = 0.3
+"""What is left of a call's time for saying that it cannot be answered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,18 +44,32 @@ class Masked:
         return self.harvests[index - self.first]
 
 
-async def masked(redactor: Redactor, request: Request, dialect: Dialect) -> Masked:
-    """The messages, those at the head that are the prompt aside; made in a thread.
+async def masked(
+    redactor: Redactor,
+    request: Request,
+    dialect: Dialect,
+    *,
+    previous_summary: str = "",
+    seconds_left: float | None = None,
+) -> Masked:
+    """The messages, those at the head that are the prompt aside; made in a thread. Raises Overloaded where the caller's
+    deadline comes before the redactor is ready: nothing is told unmasked instead.
 
-    Those that are kept are among them: what they say can take back what was said before.
+    Those that are kept are among them: what they say can take back what was said before. `previous_summary` is one
+    whose masks are those of other messages.
     """
-    return await asyncio.to_thread(_masked, redactor, request, dialect)
+    try:
+        async with asyncio.timeout(None if seconds_left is None else max(0.0, seconds_left - SLACK_SECONDS)):
+            await redactor.ready()
+    except TimeoutError:
+        raise Overloaded("credentials cannot be masked yet, the catalogue of them is still being read") from None
+    return await asyncio.to_thread(_masked, redactor, request, dialect, previous_summary)
 
 
-def _masked(redactor: Redactor, request: Request, dialect: Dialect) -> Masked:
+def _masked(redactor: Redactor, request: Request, dialect: Dialect, previous_summary: str) -> Masked:
     masks = Masks(redactor.find)
     read = [dialect.read(request.raw(index)) for index in range(request.leading, len(request.messages))]
-    masks.learn(read)
+    masks.learn(read, previous_summary)
     contents = list(map(masks.content, read))
     return Masked(request.leading, contents, list(map(harvest, contents)), masks.text)
 

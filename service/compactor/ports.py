@@ -80,6 +80,10 @@ class SummarizerFailed(Exception):
 class Redactor(Protocol):
     """Knows credentials when it sees them."""
 
+    async def ready(self) -> None:
+        """Returns once it can find any. Waiting occupies no thread, and may be given up."""
+        ...
+
     def find(self, text: str) -> Sequence[Found]:
         """The credentials that stand in a text, in order, none over another: the same for the same text, in any thread,
         in linear time and without asking anybody.

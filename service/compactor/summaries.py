@@ -111,7 +111,7 @@ class Task:
     have by that, and `max_tokens` of the assignment what it should have. `timeout_seconds` is the time for all of it,
     however many calls it takes. `subject` is all of the content that the
     summary depends on, as a digest. Where `is_stored`, the history of the session is in the store, and the summary is
-    kept there.
+    kept there. `masked` makes of a model's words what may be kept and told.
     """
 
     models: tuple[str, ...]
@@ -124,6 +124,7 @@ class Task:
     turn_id: str = ""
     session_id: str = ""
     is_stored: bool = False
+    masked: Callable[[str], str] = str
 
     @property
     def key(self) -> str:
@@ -232,7 +233,7 @@ class Summaries:
             written = await self._by_models(task, summarizer, deadline)
         except NotWritten as error:
             return _Known("", error.usage, task.turn_id, error.why, error.failure, error.retry_seconds)
-        return _Known(written.text, written.usage, task.turn_id)
+        return _Known(task.masked(written.text), written.usage, task.turn_id)
 
     async def _by_models(self, task: Task, summarizer: Summarizer, deadline: float) -> Written:
         """The summary by the first model that can be reached. Raises NotWritten."""

@@ -118,10 +118,10 @@ async def by_model(
             turn_id=turn_id,
             session_id=session_id,
             is_stored=is_stored,
+            masked=question.means.masked,
         ),
         seconds_left,
     )
-    written = replace(written, text=question.means.masked(written.text))
     retained = retain(_harvests(plan), _kept(plan))
     spent = count(written.text)
     should = max(plan.summary_tokens, spent + plan.summary_tokens // KEPT_SHARE)
@@ -162,10 +162,10 @@ async def of_messages(
             most_tokens=settings.summary_max_tokens * 2,
             subject=b"",
             timeout_seconds=settings.summarizer_timeout_seconds,
+            masked=masked,
         ),
         seconds_left,
     )
-    written = replace(written, text=masked(written.text))
     return _beside(written, retained, retained, settings.retained_max_tokens, count)
 
 

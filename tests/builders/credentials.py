@@ -79,6 +79,15 @@ def shown(seed: int = 1) -> dict[str, Shown]:
     lines = private_key("RSA ").split("\n")[:-4]
     numbered = "\n".join(f"{at:6}\t{line}" for at, line in enumerate(lines, 1))
     made["private key, cut and numbered"] = Shown(numbered, tuple(lines[1:]))
+    whole = private_key("RSA ").split("\n")
+    end = "\n".join(f"{at:6}→{line}" for at, line in enumerate(whole[5:], 6))
+    made["private key, its end"] = Shown(f"read from line 6 on\n{end}\n", tuple(whole[5:-1]))
+    env = base64.b64encode(b"DEBUG=1\nDB_PASSWORD=hunterhunter\n").decode()
+    made["base64 of a file"] = Shown(f"echo {env} | base64 -d > .env", (env,))
+    add("html", "{{&quot;password&quot;: &quot;{}&quot;}}", "Xk29!fpQz")
+    add("sshpass", "sshpass -p '{}' ssh jane@host", "Xk29!fpQz")
+    add("mysql", "mysql -h db -u root -p{} app", "Zz91kfPqX")
+    add("cookie", "curl -H 'Cookie: theme=dark; sid={}' https://a.example", rnd(32))
     add("url", "git clone https://jane:{}@git.example.com/a.git", password)
     add("postgres", "DATABASE_URL=postgres://app:{}@db.internal:5432/app", password)
     add("mongodb", "mongodb+srv://app:{}@cluster0.ab1cd.mongodb.net/x", rnd(9))
@@ -128,6 +137,13 @@ LOOK_ALIKES = {
     "integrity": '"sha512-z4PhNX7vuL3xVChQ1m2AB9Yg5AULVxXcg/SpIdNs6c5H0NE8XYXysP+DGNKHfuwvY7kxvUdBeoGlODJ6+SfaPg=="',
     "public key": "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGx2b jane@host -----BEGIN CERTIFICATE-----",
     "versions": "token==1.2.3 secret: v2.10.4 api_key: 2024-05-01",
+    "base64 of prose": base64.b64encode(b"Read the file, then mend the loader. " * 3).decode(),
+    "base64 of bytes": base64.b64encode(bytes(range(256))).decode(),
+    "the end of a certificate": f"{'MIIC' * 16}\n{'abcd' * 16}\n-----END CERTIFICATE-----",
+    "a footer in prose": "It has to end with\n-----END RSA PRIVATE KEY-----\nor it is not read.",
+    "options": "mysql -P 3306 -h db -p app; mysql -u root -p$PASS; cp -pr a b; ssh -p 2222 jane@host",
+    "cookies": "Cookie: theme=dark; lang=en-GB; consent=accepted-everything",
+    "html": "&quot;password&quot;, &quot;required&quot;: <label>Enter your &quot;password&quot;</label>",
     "words": '"password", "username", "required"; {"type": "password", "label": "Enter your password"}',
 }
 """Texts with identifiers that the work needs, or with words that only sound like credentials: nothing is masked."""

@@ -2,7 +2,8 @@
 
 Formats of known issuers are a catalogue's business. Here is what no format tells: values behind a name that says so
 (`DB_PASSWORD=…`, `"client_secret": "…"`, `--token …`), the passwords of URLs, what an Authorization header carries,
-blocks of private keys, cut ones included, and a few formats that say enough by themselves.
+blocks of private keys, cut ones at either end included, a few formats that say enough by themselves, and base64 of a
+text in which one of these stands.
 
 What could be something else stays: an agent goes on working with hashes, ids and paths. So a value behind a name has to
 look like one: a word, an expression, a path, a type, a version or a placeholder does not. Behind a name that only
@@ -46,8 +47,17 @@ _LOOK_BACK = 64
 
 def find(text: str) -> list[Found]:
     """The credentials of a text in the order in which they begin; one may stand in another."""
+    return sorted([*_plain(text), *_encoded(text)])
+
+
+def _plain(text: str) -> Iterator[Found]:
     low = text.replace("İ", "I").lower()  # the one letter that is longer in lower case
-    return sorted([*_by_format(text), *_keys(text), *_in_urls(text), *_in_headers(text, low), *_named(text, low)])
+    yield from _by_format(text)
+    yield from _keys(text)
+    yield from _in_urls(text)
+    yield from _in_headers(text, low)
+    yield from _in_commands(text, low)
+    yield from _named(text, low)
 
 
 def _places(text: str, word: str) -> Iterator[int]:
@@ -93,7 +103,7 @@ def _by_format(text: str) -> Iterator[Found]:
             yield Found(match.start(), match.end(), "Azure secret")
 
 
-# Private keys: from the header to the footer; where that was cut off, all lines that can be of a key.
+# Private keys: from the header to the footer; where one was cut off, all lines that can be of a key.
 
 _HEADER = re.compile(r"-----BEGIN (?:[A-Z0-9]{1,12} ){0,4}PRIVATE KEY(?: BLOCK)?-----")
 _FOOTER = "-----END "
@@ -102,6 +112,9 @@ _GUTTER = r"(?:\s|\\+[nrt]|[\"'+,|>]|[0-9]{1,6}[:→\t])"
 _KEY_LINES = re.compile(
     rf"(?:{_GUTTER}{{0,64}}+[A-Za-z0-9+/]{{16,}}+={{0,2}})++(?:{_GUTTER}{{0,64}}+[A-Za-z0-9+/]{{1,76}}={{1,2}})?"
 )
+_KEY_LINE = re.compile(rf"(?<![A-Za-z0-9/=])([A-Za-z0-9+/]{{1,128}}+)={{0,2}}{_GUTTER}{{1,64}}+")
+_LEAST_LINE = 16
+_KEY_RUN = re.compile(r"[A-Za-z0-9+/]{32}")
 
 
 def _keys(text: str) -> Iterator[Found]:
@@ -119,6 +132,22 @@ def _keys(text: str) -> Iterator[Found]:
         if stop:
             done = stop
             yield Found(at, stop, PRIVATE_KEY)
+    yield from _ends_of_keys(text)
+
+
+def _ends_of_keys(text: str) -> Iterator[Found]:
+    """The lines before a footer that can be of a key, as where a file was read in pieces."""
+    done = 0
+    for at in _places(text, _FOOTER):
+        if line := _FOOTER_LINE.match(text, at):
+            start = at
+            for before in reversed(list(_KEY_LINE.finditer(text, max(done, at - _LONGEST_KEY), at))):
+                if before.end() != start or (start < at and len(before[1]) < _LEAST_LINE):
+                    break
+                start = before.start()
+            if _KEY_RUN.search(text, start, at):
+                yield Found(start, line.end(), PRIVATE_KEY)
+            done = line.end()
 
 
 # URLs: the password of a user, or a token in a user's place.
@@ -145,6 +174,8 @@ _AUTHORIZATION = re.compile(
     r"authorization\\{0,4}[\"']?\s{0,4}[:=,]\s{0,4}\\{0,4}[\"'`]?(?:[A-Za-z][\w-]{1,24}\s{1,4})?([\w.~+/=:-]{12,4096})",
     re.ASCII | re.IGNORECASE,
 )
+_COOKIE = re.compile(r"cookie\\{0,4}[\"']?\s{0,4}[:=]\s{0,4}\\{0,4}[\"'`]?([^\n\"'`\\]{1,4096})", re.IGNORECASE)
+_CRUMB = re.compile(r"[\w.-]{1,128}=([^;\s,]{16,4096})", re.ASCII)
 _SIGNED = re.compile(r"(?:sig|signature)=([\w.~+/=%-]{16,1024})", re.ASCII | re.IGNORECASE)
 
 
@@ -158,6 +189,13 @@ def _in_headers(text: str, low: str) -> Iterator[Found]:
     for at in _places(low, "authorization"):
         if (match := _AUTHORIZATION.match(text, at)) and _is_random(match[1]):
             yield Found(*match.span(1), TOKEN)
+    done = 0
+    for at in _places(low, "cookie"):
+        if at >= done and (match := _COOKIE.match(text, at)):
+            done = match.end()
+            for crumb in _CRUMB.finditer(text, *match.span(1)):
+                if _is_random(crumb[1]):
+                    yield Found(*crumb.span(1), TOKEN)
     for word in ("sig=", "signature="):
         for at in _places(low, word):
             if at and text[at - 1] in "?&;-" and (match := _SIGNED.match(text, at)):
@@ -166,11 +204,59 @@ def _in_headers(text: str, low: str) -> Iterator[Found]:
 
 def _is_pair(data: str) -> bool:
     """Whether base64 holds a user and a password."""
+    value = _bytes(data)
+    return value is not None and b":" in value[1:-1] and all(32 <= byte < 127 for byte in value)
+
+
+# Options of commands that only take a password.
+
+_ARGUMENT = r"(?:(?P<quote>[\"'])(?P<quoted>[^\"'\n]{3,256})(?P=quote)|(?P<bare>(?!\[masked: )[^\s\"'$<>;|&]{3,256}))"
+_COMMANDS = (
+    ("sshpass", re.compile(rf"sshpass\s{{1,4}}-p\s{{0,4}}{_ARGUMENT}")),
+    ("mysql", re.compile(rf"mysql\w{{0,8}}(?:\s{{1,4}}(?!-p)[^\s;|&]{{1,64}}){{0,8}}\s{{1,4}}-p{_ARGUMENT}")),
+)
+
+
+def _in_commands(text: str, low: str) -> Iterator[Found]:
+    for word, pattern in _COMMANDS:
+        for at in _places(low, word):
+            if match := pattern.match(text, at):
+                name = "quoted" if match["quoted"] else "bare"
+                if not _is_placeholder(match[name]) and not _SAMPLE.fullmatch(match[name]):
+                    yield Found(*match.span(name), PASSWORD)
+
+
+# Base64 of a text.
+
+_BASE64 = re.compile(r"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/]{20,65536}={0,2}(?![A-Za-z0-9+/_=-])")
+_SOME = 32
+
+
+def _encoded(text: str) -> Iterator[Found]:
+    for run in _BASE64.finditer(text):
+        if _is_text(run[0][:_SOME]) and (inner := _decoded_text(run[0])) and (found := next(_plain(inner), None)):
+            yield Found(*run.span(), found.kind)
+
+
+def _is_text(data: str) -> bool:
+    """Whether the beginning of base64 holds letters and lines, as hardly any other data does."""
+    value = _bytes(data[: len(data) // 4 * 4])
+    return value is not None and not any(byte < 9 or 13 < byte < 32 or byte == 127 for byte in value)
+
+
+def _decoded_text(data: str) -> str:
+    value = _bytes(data)
     try:
-        value = b64decode(data + "=" * (-len(data) % 4), validate=True)
+        return value.decode() if value else ""
+    except UnicodeDecodeError:
+        return ""
+
+
+def _bytes(data: str) -> bytes | None:
+    try:
+        return b64decode(data + "=" * (-len(data) % 4), validate=True)
     except (binascii.Error, ValueError):
-        return False
-    return b":" in value[1:-1] and all(32 <= byte < 127 for byte in value)
+        return None
 
 
 # Values behind a name.
@@ -206,13 +292,13 @@ _NO_TOKEN = re.compile(
 )
 _NAME_BEFORE = re.compile(r"[\w.-]{0,63}\Z", re.ASCII)
 _BEHIND = re.compile(
-    r"(?:[_-]?(?:[0-9]{1,3}|prod|production|dev|test|staging|live|value|plain|old|new))?(?P<close>\\{0,4}[\"'`])?"
+    r"(?:[_-]?(?:[0-9]{1,3}|prod|production|dev|test|staging|live|value|plain|old|new))?(?P<close>\\{0,4}[\"'`]|&quot;|&#3[49];)?"
     r"(?:\[[0-9]{0,4}\]|\])?"
     r"(?P<by>\s{0,8}(?::\s{0,4}[A-Za-z]\w{0,20}\s{0,4}=|:=|=>|={1,3}|!==?|[:：](?!:)|,|\(|>)\s{0,8}(?:\n\s{1,40})?"
     r"|(?:\s{1,4}(?:is|was|are)|是|は|为|為)[ \t]{0,4}:?[ \t]{0,4}|\s{1,8})",
     re.ASCII,
 )
-_OPEN = re.compile(r"[bBrRuUfF@$]{0,2}(\\{0,4}[\"'`])")
+_OPEN = re.compile(r"[bBrRuUfF@$]{0,2}(\\{0,4}[\"'`]|&quot;|&#3[49];)")
 _BARE = re.compile(r"[^\s\"'`<>]{1,256}")
 _HEAD = re.compile(r"[^\s\"'`<>,;&(){}\[\]|\\，。；]{1,256}")
 _ENDED = re.compile(r"\Z|\s|[\"'`<>)\]}]|[,;&|，。；](?:\Z|\s|[\w.-]{1,40}=|[\"'`)\]}])|\\+[nrtu\"'`]")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import base64
 import json
+from urllib.parse import unquote
 
 import pytest
 
 from compactor.core.credentials import Found, find
-from compactor.core.masks import MOST_SPREAD, Masks, joined
+from compactor.core.masks import Masks, joined
 from compactor.model import Content, Kind, Media, Part, Role
 from tests.builders import credentials
 
@@ -57,9 +59,21 @@ def test_a_word_is_a_password_only_where_it_stands_as_one(word: str) -> None:
     assert masks.text(f"DB_PASSWORD={word}") == "DB_PASSWORD=[masked: password 1]"
 
 
-def test_what_no_message_had_is_numbered_on() -> None:
+def test_what_no_message_had_shares_no_number_with_another() -> None:
     masks = learned(said(f"key {AWS}"))
-    assert masks.text("DB_PASSWORD=hunterhunter") == "DB_PASSWORD=[masked: password 2]"
+    assert masks.text("DB_PASSWORD=hunterhunter") == "DB_PASSWORD=[masked: password]"
+
+
+@pytest.mark.parametrize("where", ["summary", "first message"])
+def test_masks_of_other_messages_are_not_taken_for_ours(where: str) -> None:
+    others, masks = "It used [masked: key 1] and [masked: AWS key 7].", Masks(find)
+    masks.learn([said(others if where == "first message" else "Hello."), said(f"key {AWS}")], others)
+    assert masks.text(f"key {AWS}") == "key [masked: AWS key 8]"
+
+
+def test_our_own_masks_read_back_from_a_history_change_no_numbers() -> None:
+    first, later = said(f"key {AWS}"), said(f"I read [masked: AWS key 1]; API_KEY={LONG}")
+    assert learned(first, later).text(f"{AWS} {LONG}") == "[masked: AWS key 1] [masked: key 2]"
 
 
 def test_arguments_stay_json_with_the_same_keys() -> None:
@@ -117,6 +131,61 @@ def test_of_equal_places_the_issuer_names_the_kind() -> None:
     ]
 
 
-def test_very_many_secrets_are_all_masked_where_they_stand() -> None:
-    text = "\n".join(f"API_KEY=a1b2c3d4e5f6g7h{number:05}" for number in range(4 * MOST_SPREAD))
-    assert "a1b2c3d4" not in learned(said(text)).text(text)
+@pytest.mark.parametrize("number", [0, 255, 256, 257, 2_999])
+def test_of_very_many_secrets_every_one_is_masked_wherever_it_stands(number: int) -> None:
+    secrets = [f"a1b2c3d4e5f6g7h{number:05}" for number in range(3_000)]
+    masks = learned(said("\n".join(f"API_KEY={secret}" for secret in secrets)))
+    assert masks.text(f"it was {secrets[number]}.") == f"it was [masked: key {number + 1}]."
+
+
+@pytest.mark.parametrize("cut", [4, 20, 39])
+@pytest.mark.parametrize("is_result", [True, False])
+def test_a_secret_that_goes_on_in_the_next_block_is_masked_in_both(cut: int, is_result: bool) -> None:
+    message = said(f"before API_KEY={LONG[:cut]}", f"{LONG[cut:]} behind")
+    if is_result:
+        message = Content(Role.USER, (Part(Kind.TOOL_RESULT, "\n".join(texts(message)), "t", parts=message.parts),))
+    masked = learned(message).content(message)
+    assert texts(masked) == (
+        ["before API_KEY=[masked: key 1]\n[masked: key 1] behind"]
+        if is_result
+        else ["before API_KEY=[masked: key 1]", "[masked: key 1] behind"]
+    )
+
+
+def test_a_name_in_one_block_tells_what_the_next_one_holds() -> None:
+    message = said("The file says password: ", "tr0ub4dor3xy and nothing else")
+    assert texts(learned(message).content(message))[1] == "[masked: password 1] and nothing else"
+
+
+def test_a_key_in_three_blocks_leaves_none_of_its_lines() -> None:
+    lines = KEY.text.splitlines(keepends=True)
+    message = said("".join(lines[:4]), "".join(lines[4:9]), "".join(lines[9:]))
+    masked = str(learned(message).content(message))
+    assert not any(line.strip() in masked for line in lines[2:-2])
+
+
+def test_a_line_of_a_key_is_known_again_where_it_stands_alone() -> None:
+    line = KEY.secrets[5]
+    assert learned(said(KEY.text)).text(f"   6 {line}\n") == "   6 [masked: private key 1]\n"
+
+
+@pytest.mark.parametrize("before", ["", "a", "ab", "user:"])
+def test_base64_does_not_hide_a_secret_that_is_known(before: str) -> None:
+    encoded = base64.b64encode(f"{before}{LONG}:x".encode()).decode()
+    masked = learned(said(f"API_KEY={LONG}")).text(f"sent {encoded}")
+    assert "[masked: " in masked
+    assert not any(encoded[at : at + 8] in masked for at in range(len(before) * 4 // 3 + 2, len(encoded) - 11))
+
+
+@pytest.mark.parametrize("spelled", ["p4ss%2Fw0rd%2Bof%3Djane", 'p4ss\\"w0rd\\nof'])
+def test_other_spellings_of_a_known_secret_have_its_mask(spelled: str) -> None:
+    secret = unquote(spelled) if "%" in spelled else json.loads(f'"{spelled}"')
+    masks = Masks(lambda text: [Found(0, len(text), "key")] if text == secret else [])
+    masks.learn([said(secret)])
+    assert masks.text(f"<{spelled}>") == "<[masked: key 1]>"
+
+
+@pytest.mark.parametrize("name", ["p\\u0061ssword", "password"])
+def test_the_spelling_of_a_name_hides_nothing(name: str) -> None:
+    message = called(f'{{"{name}": "tr0ub4dor3xy"}}')
+    assert texts(learned(message).content(message)) == ['{"password": "[masked: password 1]"}']

@@ -10,6 +10,7 @@ import pytest
 
 from compactor.core.credentials import Found
 from compactor.core.masks import Masks
+from compactor.model import Content, Kind, Part, Role
 from compactor.providers.kingfisher import KingfisherRedactor
 from tests.builders import credentials
 
@@ -18,7 +19,9 @@ SHOWN = credentials.shown()
 
 
 def masked(text: str) -> str:
-    return Masks(FIND).text(text)
+    masks = Masks(FIND)
+    masks.learn([Content(Role.USER, (Part(Kind.TEXT, text),))])
+    return masks.text(text)
 
 
 def found(text: str) -> list[str]:
@@ -119,6 +122,16 @@ _MEGABYTE = 1_000_000
         *("-----BEGIN PRIVATE KEY-----\n", "-----BEGIN PRIVATE KEY-----", "-----END ", "AKIA", "pass \n"),
         *("\\", 'api_key="\\"', "token: int = 5, ", "İ", "basic QWxhZGRpbjpvcGVu", "eyJaaaaaaaaaaa.", "a-", "Q~", "'"),
         *("secret: a1b2c3d4e5f6g7h8 ", "authorization: ", "sig=&", "login a password ", "password: x: "),
+        *(
+            "cookie: ",
+            "cookie: a=b; ",
+            "mysql ",
+            "mysql -a ",
+            "sshpass -p ",
+            "QUJD",
+            "QUJDREVGR0hJSktMTU5PUFFSU1RVVldY ",
+        ),
+        *("-----END RSA PRIVATE KEY-----", "AAAABBBBCCCCDDDD ", "AAAABBBBCCCCDDDD\n-----END RSA PRIVATE KEY-----\n"),
         f"é {SHOWN['github ghp_'].secrets[0]} ",
     ],
     ids=lambda piece: piece[:24].encode("unicode_escape").decode(),
