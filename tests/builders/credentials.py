@@ -144,6 +144,7 @@ LOOK_ALIKES = {
     "options": "mysql -P 3306 -h db -p app; mysql -u root -p$PASS; cp -pr a b; ssh -p 2222 jane@host",
     "cookies": "Cookie: theme=dark; lang=en-GB; consent=accepted-everything",
     "html": "&quot;password&quot;, &quot;required&quot;: <label>Enter your &quot;password&quot;</label>",
+    "patterns": 'token = r"[-!#$%&*+.^_`|~0-9a-zA-Z]+"; password: "^[A-Za-z0-9!@#]{8,}$"',
     "words": '"password", "username", "required"; {"type": "password", "label": "Enter your password"}',
 }
 """Texts with identifiers that the work needs, or with words that only sound like credentials: nothing is masked."""

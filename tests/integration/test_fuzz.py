@@ -40,6 +40,7 @@ from compactor.core.assignment import Prompt
 from compactor.counts import Counts
 from compactor.model import Format, SummarizerUsage
 from compactor.ports import Reply, SummarizerFailed
+from compactor.providers.kingfisher import KingfisherRedactor
 from compactor.providers.tokenizer import tokenizer_counting
 from compactor.reader import Facts
 from compactor.server import start
@@ -318,6 +319,7 @@ def policy(random: Random) -> policy_pb2.Policy:
             ("token_counter", (1, 2, 3, 4)),
             ("strategy", (1, 2, 3, 3)),
             ("max_message_count", (1, 2, 4, 7, 20)),
+            ("redact", (True, False)),
         ):
             if random.randint(0, 1):
                 setattr(made, name, random.choice(values))
@@ -604,6 +606,7 @@ def _compactor(seed: int) -> Compactor:
         facts=Facts(16 << 20),
         counts=Counts(tokenizer_counting, None, 1.0),
         summaries=Summaries(WildModel(seed), history),
+        redactor=KingfisherRedactor(),
     )
 
 

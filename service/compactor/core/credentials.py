@@ -405,6 +405,7 @@ _WORD = re.compile(r"pass(?:word|wd|phrase)?|pwd|secret|token|credential|key\b|k
 _CHAIN = re.compile(r"[A-Za-z_$][\w$]*(?:(?:\.|->|::|\?\.)[A-Za-z_$][\w$]*)+[.;]?", re.ASCII)
 _PATH = re.compile(r"[A-Za-z]:\\|~?/|\.{1,2}/|(?:[\w.@-]+/)+[\w@-]+\.[a-z]{1,5}\Z|[a-z][a-z0-9+]{1,10}://", re.ASCII)
 _VERSION = re.compile(r"[v^~>=<]*[0-9]+(?:\.[0-9]+){1,3}[\w.+-]{0,16}", re.ASCII)
+_LETTERS = re.compile(r"\[[^\]]{0,64}(?:a-z|A-Z|0-9)")  # a set of letters in a pattern
 _RUN = re.compile(r"[A-Za-z0-9+/]{12,}")
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 _IDENTIFIER = re.compile(r"[A-Za-z_$][\w$-]*", re.ASCII)
@@ -433,6 +434,8 @@ def _is_mixed(text: str) -> bool:
 
 def _is_something_else(value: str) -> bool:
     if len(value) < 4 or _is_placeholder(value) or _SAMPLE.fullmatch(value) or _CHAIN.fullmatch(value):
+        return True
+    if _LETTERS.search(value):
         return True
     return bool(_PATH.match(value) or _VERSION.fullmatch(value)) or "](" in value
 
