@@ -52,6 +52,7 @@ from hango.compaction.v1 import compaction_pb2 as record_pb
 from hango.compaction.v1 import compaction_service_pb2 as pb
 from hango.compaction.v1 import compaction_service_pb2_grpc as pb_grpc
 from hango.compaction.v1 import conversation_pb2, policy_pb2
+from tests.builders import credentials
 from tests.builders.conversations import anthropic, compact, openai, spelled, typed
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -147,6 +148,24 @@ def _shortened(body: bytes) -> bytes:
             break
         messages.append(message)
     return json.dumps({**value, "messages": messages}, ensure_ascii=False).encode()
+
+
+PLANTED = credentials.shown()["github ghp_"].secrets[0]
+
+
+def _planted(body: bytes) -> bytes:
+    """A body with a credential in its texts."""
+    return re.sub(rb'("(?:text|content)": ?")', rb"\1" + PLANTED.encode() + b" ", body)
+
+
+def _made_of_messages(method: str, answer: Any) -> str:
+    """What an answer tells of messages in words of the service; a record that was there before is as it was."""
+    if method == "CountTokens" or (method == "Compact" and answer.outcome == pb.OUTCOME_REUSED):
+        return ""
+    told = type(answer).FromString(answer.SerializeToString())
+    for field in ("native", "conversation", "edits") if method == "Compact" else ():
+        told.ClearField(field)
+    return str(told)
 
 
 WEIRD: tuple[Any, ...] = (
@@ -447,7 +466,8 @@ class Fuzz:
             number = 1 if format is Format.ANTHROPIC_MESSAGES else 2
             if random.randint(0, 30) == 0:
                 number = random.choice((0, 1, 2, 3, 99))
-            source["native"] = conversation_pb2.NativePayload(format=number, body=mutated(body, random))
+            body = mutated(_planted(body) if random.randint(0, 1) else body, random)
+            source["native"] = conversation_pb2.NativePayload(format=number, body=body)
         match random.randint(0, 9):
             case 0:
                 return "CountTokens", pb.CountTokensRequest(policy=policy(random), **source)
@@ -525,6 +545,8 @@ class Fuzz:
 
     def _check(self, method: str, request: Any, answer: Any, seed: str) -> None:
         """What holds for every response, whatever came in."""
+        if request.policy.redact and PLANTED in _made_of_messages(method, answer):
+            self.failures.add(f"{method} told a credential that it was to mask", seed, request)
         if method != "Compact":
             return
         if any(notice.code == record_pb.NOTICE_CODE_OUTPUT_INVALID for notice in answer.notices):
