@@ -121,7 +121,7 @@ class SummaryRejected(ProviderFailed):
 
 
 class Overloaded(CompactionError):
-    """Too many calls at once; the same call may succeed later."""
+    """Too many calls at once, or one that redacts before the service can; the same call may succeed later."""
 
 
 class Unauthenticated(CompactionError):
