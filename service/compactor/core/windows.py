@@ -9,9 +9,10 @@ lets it), and a batch is whole or gone. The hard ceiling on messages counts syst
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby
+from itertools import accumulate, groupby
 
 from compactor.core import boundary
 from compactor.core.decision import Plan, Shape
@@ -75,10 +76,12 @@ def _starts(state: State) -> list[int]:
 
 def _recent(state: State, starts: Sequence[int], room: _Room) -> int:
     """The first start whose window has room, else the last one."""
+    stays = _bound(state, state.count)
+    tokens = list(accumulate((state.view.messages[position].tokens for position in stays), initial=0))
 
     def fits(at: int) -> bool:
-        bound = _bound(state, at)
-        return room.has(_tokens(state, bound) + state.suffix[at], len(bound) + state.count - at)
+        count = bisect_left(stays, at)
+        return room.has(tokens[count] + state.suffix[at], count + state.count - at)
 
     return next(filter(fits, starts), starts[-1])
 

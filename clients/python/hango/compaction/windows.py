@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import inspect
 import logging
+from bisect import bisect_left
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
@@ -220,6 +221,12 @@ class _Log:
         self.units = list(_units(messages, self.lead, binds_notes=not self.is_openai))
         asked = [at for at in range(self.lead, len(messages)) if _is_request(messages[at])]
         self.request = asked[-1] if asked else None
+        self._stays = [
+            place
+            for place in range(self.lead, len(messages))
+            if place == self.request or (self.is_openai and messages[place]["role"] in _SYSTEM)
+        ]
+        self._thinks = any(map(_opens_with_thinking, messages[self.request or 0 :]))
         self.starts = [unit.start for unit in self.units if self._may_begin(unit)]
         self._tails = list(accumulate(reversed(sizes), initial=0))[::-1]
 
@@ -229,15 +236,11 @@ class _Log:
 
     def bound(self, at: int) -> set[int]:
         """The places before a cut that have to stay: the open request, and system messages among OpenAI's."""
-        return {
-            place
-            for place in range(self.lead, at)
-            if place == self.request or (self.is_openai and self.messages[place]["role"] in _SYSTEM)
-        }
+        return set(self._stays[: bisect_left(self._stays, at)])
 
     def size(self, at: int) -> int:
         """Tokens of a window that begins there, the head and what has to stay included."""
-        return sum(self.sizes[: self.lead]) + sum(self.sizes[place] for place in self.bound(at)) + self._tails[at]
+        return sum(self.sizes[: self.lead]) + sum([self.sizes[place] for place in self.bound(at)]) + self._tails[at]
 
     def count(self, at: int) -> int:
         """Messages of such a window."""
@@ -268,11 +271,6 @@ class _Log:
             return False
         is_open = self.request is not None and unit.start > self.request
         return (self.is_openai or is_open) and not (is_open and self._thinks and not _opens_with_thinking(first))
-
-    @property
-    def _thinks(self) -> bool:
-        """Whether the open turn has reasoning, with which it then has to begin."""
-        return any(_opens_with_thinking(message) for message in self.messages[self.request or 0 :])
 
 
 def _checked(messages: Sequence[Message]) -> Sequence[Message]:
