@@ -20,7 +20,7 @@ from compactor.counts import Counts
 from compactor.exporting import Exports, Interceptors, exporting
 from compactor.ports import Summarizer, TokenCounter
 from compactor.profiles import profile_of
-from compactor.providers.kingfisher import KingfisherRedactor, compiled
+from compactor.providers.kingfisher import KingfisherRedactor
 from compactor.providers.tokenizer import tokenizer_counting
 from compactor.reader import Facts
 from compactor.servicer import SERVICE, Servicer, add_to
@@ -105,7 +105,6 @@ async def _serve(config: Config, interceptors: Interceptors) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
     running = await start(config, compactor_of(config), interceptors)
-    compiled()  # begins now, so that the first call that redacts need not wait for it; no other one does
     gc.collect()
     gc.freeze()
     log.info(
